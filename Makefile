@@ -1,0 +1,111 @@
+# Every target sets up what it needs: the first run takes a minute, later ones start at once.
+#
+#   PYTHON   the interpreter the environment is made from (3.11 or newer)
+#   VENV     where the environment is
+#   ARGS     more arguments for what a target runs:  make test ARGS="-k window"
+#   ARCH     architecture of the built layer: aarch64 (deployed) or x86_64
+
+PYTHON ?= python3
+VENV ?= .venv
+SAM_VENV ?= .venv-sam
+ARCH ?= aarch64
+ARGS ?=
+DEMO ?= $(BIN)/strata demo
+SERVE ?= $(BIN)/strata local up
+
+BIN := $(VENV)/bin
+PROJECT := pyproject.toml layers/strata/requirements.txt
+SAM_ENV := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 PATH="$(abspath $(VENV))/bin:$(abspath $(SAM_VENV))/bin:$$PATH"
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+export PYTHONUTF8 := 1
+
+.PHONY: help demo serve test check format bench build lock clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: $(VENV)/.local ## a household's day with three agents, on this machine, checked as it goes
+	@$(DEMO) $(ARGS)
+
+serve: $(VENV)/.local ## the whole product on 127.0.0.1:8610, until interrupted
+	@$(SERVE) $(ARGS)
+
+test: $(VENV)/.dev ## the tests; says which servers were missing, if any
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.dev ## format, lint, types, import contracts, template
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-timing --no-logo
+	$(BIN)/cfn-lint --non-zero-exit-code warning -- template.yaml $(wildcard infra/*.yaml)
+	@mkdir -p .aws-sam && $(BIN)/python infra/translate.py template.yaml > .aws-sam/translated.json
+	$(BIN)/cfn-lint --ignore-checks $(FALSE_ALARMS) -- .aws-sam/translated.json
+
+format: $(VENV)/.dev ## rewrite the sources in the house's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix-only .
+
+bench: $(VENV)/.dev ## times against the floor: raw SQL, raw matrix product
+	@$(BIN)/python -m pytest tests/benchmarks -q -s $(ARGS)
+
+build: $(VENV)/.local $(SAM_VENV)/.sam ## what `sam deploy` uploads, in .aws-sam/build
+	$(SAM_ENV) LAYER_PLATFORM=$(ARCH)-manylinux_2_34 sam build $(ARGS)
+
+lock: $(BIN)/uv ## resolve the lock files anew
+	$(call lock,locks/installer.lock,--group installer)
+	$(call lock,locks/sam.lock,--group sam)
+	$(call lock,locks/dev.lock,pyproject.toml --all-extras --group build --group dev)
+	$(call lock,locks/local.lock,pyproject.toml --all-extras --group build --constraint locks/dev.lock)
+	$(call lock,layers/strata/requirements.lock,layers/strata/requirements.txt --constraint locks/dev.lock $(RUNTIME_HAS))
+
+clean: ## remove environments, builds and caches
+	rm -rf $(VENV) $(SAM_VENV) .aws-sam build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# W2001: the transform leaves parameters behind whose use it has worked out already.
+# W3037: a policy of SAM's own (for polling a queue) lists actions the linter does not know.
+FALSE_ALARMS := W2001 W3037
+
+# One lock for every supported Python and processor, without the address of anything.
+# $(1) the lock · $(2) what goes into it
+lock = $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --upgrade --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links --output-file $(1) $(2)
+
+# Lambda's own runtime brings these, compiled already.
+RUNTIME_HAS := --no-emit-package boto3 --no-emit-package botocore --no-emit-package s3transfer
+
+# uv where it can be had, for speed; pip does the same without it.
+# $(1) the environment · $(2) the lock
+install = $(1)/bin/python -m uv --quiet pip install --python $(1)/bin/python --require-hashes -r $(2) \
+	|| $(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(2)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed; set PYTHON=")'
+	@echo "Making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(BIN)/uv: locks/installer.lock | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r $< || true
+	@touch -c $@
+
+$(VENV)/.local: locks/local.lock $(PROJECT) | $(BIN)/python $(BIN)/uv
+	@echo "Installing Strata into $(VENV)"
+	@$(call install,$(VENV),locks/local.lock)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: locks/dev.lock $(VENV)/.local
+	@echo "Installing what the tests need into $(VENV)"
+	@$(call install,$(VENV),locks/dev.lock)
+	@touch $@
+
+$(SAM_VENV)/.sam: locks/sam.lock | $(BIN)/python $(BIN)/uv
+	@echo "Installing the SAM command line into $(SAM_VENV)"
+	@$(PYTHON) -m venv $(SAM_VENV)
+	@$(BIN)/python -m uv --quiet pip install --python $(SAM_VENV)/bin/python --require-hashes -r $< \
+		|| $(SAM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
