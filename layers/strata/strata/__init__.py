@@ -1,3 +1,3 @@
-"""Strata: shared memory for the agents of one platform."""
+"""Strata: the memory of a multi-agent platform."""
 
 __version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The vocabulary: frozen, slotted dataclasses and nothing else."""

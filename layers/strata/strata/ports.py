@@ -1,0 +1,690 @@
+"""What the flows need of the world. Adapters implement these; ``bootstrap`` joins them.
+
+Every method is one bounded call: it returns, or raises an error of ``strata.errors``. A method that writes is atomic.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from strata.model.agents import AgentProfile, ApiKey, Caller, ProviderName
+from strata.model.context import SearchMode
+from strata.model.events import AuditEvent, NewEvent, Read
+from strata.model.memories import (
+    AccessPolicy,
+    ChangeKind,
+    Collection,
+    Hit,
+    Memory,
+    MemoryType,
+    MemoryVersion,
+    Registration,
+    Source,
+)
+from strata.model.messages import Appended, JsonObject, Message, NewMessage
+from strata.model.runs import Lease, Plan, Receipt, Retirement, Run, RunNotice, RunState
+from strata.model.sessions import Session, SessionKey, Summary
+
+# --- session memory -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """A new message with what is computed once, at append: its token count and its digest."""
+
+    message: NewMessage
+    tokens: int
+    digest: str
+
+
+class MessageLog(Protocol):
+    """The durable, ordered messages of sessions."""
+
+    def append(
+        self,
+        key: SessionKey,
+        user_id: str,
+        agent_id: str,
+        messages: Sequence[Counted],
+        *,
+        now: datetime,
+        zone: str = "UTC",
+    ) -> Appended:
+        """Number and store messages in one transaction; open or resume the session.
+
+        Raises:
+            NotFoundError: the session is another user's, or the agent is neither owner nor participant.
+            MessageConflictError: a ``message_id`` was used for other content; nothing is stored.
+            StatementTooLargeError: a message is larger than the database takes.
+            StorageUnavailableError: the database cannot be reached; nothing is stored.
+        """
+        ...
+
+    def tail(self, key: SessionKey, limit: int, *, before_seq: int | None = None) -> list[Message]:
+        """Return the newest ``limit`` messages (below ``before_seq``), oldest first."""
+        ...
+
+    def between(self, key: SessionKey, after_seq: int, upto_seq: int, *, limit: int = 10_000) -> list[Message]:
+        """Return messages with ``after_seq < seq <= upto_seq``, oldest first."""
+        ...
+
+
+class SessionStore(Protocol):
+    """The sessions themselves."""
+
+    def get(self, key: SessionKey) -> Session | None:
+        """Return the session, or None."""
+        ...
+
+    def set_participants(self, key: SessionKey, participants: Sequence[str], *, now: datetime) -> Session:
+        """Replace the declared participants. Raises NotFoundError."""
+        ...
+
+    def resume(self, key: SessionKey, *, now: datetime) -> Session:
+        """Open an ended session again. Raises NotFoundError."""
+        ...
+
+    def end(self, key: SessionKey, *, run_id: str, now: datetime) -> Run:
+        """Mark ended and create, in the same transaction, the run over everything not yet given to one.
+
+        If no message is new since the last run, that run is returned and nothing is created. Raises NotFoundError.
+        """
+        ...
+
+    def save_summary(self, key: SessionKey, summary: Summary, *, expected_upto_seq: int) -> bool:
+        """Store a summary if the stored one still covers ``expected_upto_seq``; tell whether it was stored."""
+        ...
+
+    def of_user(self, tenant: str, user_id: str) -> list[Session]:
+        """Return all sessions of a user."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedSession:
+    """What one round trip to the cache tells of a session."""
+
+    session: Session
+    messages: tuple[Message, ...]
+    """Oldest first; complete for the range that was asked."""
+    summary: Summary | None = None
+    working: JsonObject = field(default_factory=dict)
+
+
+class SessionCache(Protocol):
+    """The disposable copy of sessions. Raises CacheUnavailableError, which no flow lets through."""
+
+    def load(self, key: SessionKey, limit: int) -> CachedSession | None:
+        """Return session, newest ``limit`` messages, summary and scratch in one round trip; None = ask the database."""
+        ...
+
+    def push(self, session: Session, messages: Sequence[Message]) -> None:
+        """Add new messages behind the newest, in one round trip; a gap or a repeat leaves the list true or gone."""
+        ...
+
+    def refill(self, session: Session, messages: Sequence[Message]) -> None:
+        """Replace the list by what the database gave, unless something newer was pushed meanwhile."""
+        ...
+
+    def drop(self, key: SessionKey) -> None:
+        """Forget everything of a session."""
+        ...
+
+    def put_summary(self, key: SessionKey, summary: Summary) -> None:
+        """Cache a summary."""
+        ...
+
+    def get_working(self, key: SessionKey) -> JsonObject | None:
+        """Return the scratch, or None."""
+        ...
+
+    def put_working(self, key: SessionKey, values: JsonObject, ttl_seconds: int) -> None:
+        """Replace the scratch."""
+        ...
+
+    def delete_working(self, key: SessionKey) -> None:
+        """Remove the scratch."""
+        ...
+
+    def lock(self, key: SessionKey, token: str, seconds: int) -> bool:
+        """Take the session's consolidation lock; False if another token holds it."""
+        ...
+
+    def unlock(self, key: SessionKey, token: str) -> None:
+        """Release the lock if the token still holds it (compare and delete)."""
+        ...
+
+    def known_digests(self, key: SessionKey, digests: Sequence[str]) -> set[str]:
+        """Return those of the digests that are cached as settled; an empty set is no proof."""
+        ...
+
+    def remember_digests(self, key: SessionKey, digests: Sequence[str], seconds: int) -> None:
+        """Cache digests as settled."""
+        ...
+
+
+# --- agents -------------------------------------------------------------------------------------------------------
+
+
+class AgentStore(Protocol):
+    """Profiles and keys."""
+
+    def get(self, tenant: str, agent_id: str) -> AgentProfile | None:
+        """Return a profile, or None."""
+        ...
+
+    def put(self, profile: AgentProfile, *, now: datetime) -> AgentProfile:
+        """Create or replace a profile."""
+        ...
+
+    def page(self, tenant: str, *, limit: int = 500, after: str = "") -> list[AgentProfile]:
+        """Return profiles in the order of their ids."""
+        ...
+
+    def add_key(self, key: ApiKey) -> None:
+        """Store a key."""
+        ...
+
+    def get_key(self, key_id: str) -> ApiKey | None:
+        """Return a key, revoked or not."""
+        ...
+
+    def keys(self, tenant: str, agent_id: str) -> list[ApiKey]:
+        """Return the keys of an agent."""
+        ...
+
+    def revoke_key(self, tenant: str, agent_id: str, key_id: str, *, now: datetime) -> bool:
+        """Revoke; tell whether there was such a key."""
+        ...
+
+    def has_admin_key(self, tenant: str) -> bool:
+        """Tell whether a live admin key exists (the bootstrap key works only until then)."""
+        ...
+
+
+# --- the native library -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """On whose behalf a store call is made; the store enforces it inside its queries.
+
+    ``personal`` names the user whose ``user:`` collection may be reached without a registration (a context load or a
+    consolidation for that user). ``system`` is for jobs of the product itself.
+    """
+
+    tenant: str
+    agent_id: str
+    admin: bool = False
+    system: bool = False
+
+    @classmethod
+    def of(cls, caller: Caller) -> "Access":
+        """Take over what the key proves."""
+        return cls(tenant=caller.tenant, agent_id=caller.agent_id, admin=caller.is_admin)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDraft:
+    """A memory about to be written for the first time."""
+
+    memory_id: str
+    """Deterministic where a repeat must be a no-op."""
+    collection: str
+    memory_type: str
+    content: str
+    fingerprint: str
+    metadata: JsonObject = field(default_factory=dict)
+    policy: AccessPolicy = field(default_factory=AccessPolicy)
+    ttl_seconds: int = 0
+    standing: bool = False
+    safety: bool = False
+    importance: int = 5
+    said_at: datetime
+    expires_at: datetime | None = None
+    embedding: bytes | None = None
+    embedding_model: str = ""
+    run_id: str | None = None
+    user_id: str = ""
+    sources: tuple[Source, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
+    """(other memory id, relation) pairs."""
+    superseded_by: str | None = None
+    """Set if it is written already superseded."""
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEdit:
+    """A change to an existing memory; ``None`` leaves a field as it is. ``key`` makes a repeat a no-op when given."""
+
+    memory_id: str
+    change: ChangeKind
+    content: str | None = None
+    fingerprint: str | None = None
+    metadata: JsonObject | None = None
+    policy: AccessPolicy | None = None
+    ttl_seconds: int | None = None
+    expires_at: datetime | None = None
+    keep_expiry: bool = True
+    embedding: bytes | None = None
+    embedding_model: str = ""
+    said_at: datetime | None = None
+    standing: bool | None = None
+    safety: bool | None = None
+    importance: int | None = None
+    expected_version: int | None = None
+    reason: str = ""
+    rolled_back_to: int | None = None
+    superseded_by: str | None = None
+    run_id: str | None = None
+    key: str = ""
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The outcome of one write."""
+
+    memory: Memory
+    created: bool
+    """False if it was there already (same deterministic id or key)."""
+    conflict: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionView:
+    """What an index needs to stay true: where a collection's change counter stands and what this agent may read."""
+
+    change_seq: int
+    purged_seq: int
+    readable_types: tuple[str, ...]
+
+
+class MemoryStore(Protocol):
+    """Memories in SQL. Every read and write checks ``access`` inside its statement, and expiry at ``now``."""
+
+    def insert(self, access: Access, draft: MemoryDraft, *, now: datetime) -> Written:
+        """Insert with version 1, its version row, change entry and audit event, in one transaction.
+
+        Raises NotFoundError if the agent may not write there.
+        """
+        ...
+
+    def edit(self, access: Access, collection: str, edit: MemoryEdit, *, now: datetime) -> Written:
+        """Apply a change as a new version, under the collection's conflict policy.
+
+        Raises:
+            NotFoundError: absent, expired, or not writable for this agent.
+            VersionConflictError: outdated ``expected_version`` under ``reject``.
+        """
+        ...
+
+    def get(self, access: Access, collection: str, memory_id: str, *, now: datetime) -> Memory:
+        """Return one live memory. Raises NotFoundError."""
+        ...
+
+    def get_many(self, access: Access, memory_ids: Sequence[str], *, now: datetime) -> list[Memory]:
+        """Return those that are live and readable, in the order asked, in one statement."""
+        ...
+
+    def view(self, access: Access, collections: Sequence[str], *, now: datetime) -> dict[str, CollectionView]:
+        """Return the state of those collections that the agent may read; one statement for all."""
+        ...
+
+    def changes(self, tenant: str, collection: str, after_seq: int) -> list[Memory]:
+        """Return every memory changed after ``after_seq`` (any status), with embeddings, for an index."""
+        ...
+
+    def standing(self, access: Access, collections: Sequence[str], *, now: datetime) -> list[Memory]:
+        """Return the live standing constraints of collections, most important and newest first."""
+        ...
+
+    def listed(
+        self,
+        access: Access,
+        collection: str,
+        *,
+        now: datetime,
+        memory_types: Sequence[str] | None = None,
+        limit: int = 100,
+        after: str = "",
+    ) -> list[Memory]:
+        """Return live memories in the order of their ids."""
+        ...
+
+    def history(self, access: Access, collection: str, memory_id: str, *, now: datetime) -> list[MemoryVersion]:
+        """Return every version, oldest first. Raises NotFoundError."""
+        ...
+
+    def tombstoned(self, tenant: str, collection: str, fingerprints: Sequence[str]) -> set[str]:
+        """Return those fingerprints that were deleted on purpose."""
+        ...
+
+    def of_run(self, tenant: str, run_id: str) -> list[MemoryVersion]:
+        """Return every version that a run wrote."""
+        ...
+
+
+class TypeStore(Protocol):
+    """Memory types and their tables."""
+
+    def all(self) -> dict[str, MemoryType]:
+        """Return the types by name (kept warm; re-read when an unknown name is asked)."""
+        ...
+
+    def add(self, name: str, ttl_seconds: int, *, now: datetime) -> MemoryType:
+        """Create a type and its table; operators only."""
+        ...
+
+
+class CollectionStore(Protocol):
+    """Policies of collections and registrations of agents."""
+
+    def get(self, tenant: str, name: str) -> Collection | None:
+        """Return a collection.
+
+        Personal layers exist implicitly: ``user:`` open to the tenant's agents, ``agent:`` to its own agent alone.
+        """
+        ...
+
+    def put(self, collection: Collection, *, actor: str, now: datetime) -> Collection:
+        """Create or change the policy."""
+        ...
+
+    def delete(self, tenant: str, name: str, *, actor: str, now: datetime) -> bool:
+        """Delete an empty collection."""
+        ...
+
+    def register(self, registration: Registration, *, actor: str, now: datetime) -> Registration:
+        """Create or change a registration, checked against the collection's policy in the same transaction.
+
+        Raises NotFoundError (also when refused; the refusal is an audit event).
+        """
+        ...
+
+    def registration(self, tenant: str, name: str, agent_id: str, *, now: datetime) -> Registration | None:
+        """Return the effective registration: not revoked, not expired, cut to the present policy."""
+        ...
+
+    def revoke(self, tenant: str, name: str, agent_id: str, *, actor: str, now: datetime) -> bool:
+        """Revoke with immediate effect."""
+        ...
+
+
+class EventLog(Protocol):
+    """The audit trail; append-only."""
+
+    def record(self, tenant: str, event: NewEvent, *, now: datetime) -> None:
+        """Append one event that belongs to no other transaction (a refusal, a job)."""
+        ...
+
+    def page(
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        before_seq: int | None = None,
+        kind: str = "",
+        memory_id: str = "",
+        collection: str = "",
+    ) -> list[AuditEvent]:
+        """Return events, newest first."""
+        ...
+
+
+class ReadLedger(Protocol):
+    """Who has read which version."""
+
+    def record(self, tenant: str, reads: Sequence[Read]) -> None:
+        """Enter deliveries, in one statement."""
+        ...
+
+    def readers(self, tenant: str, memory_id: str, *, version: int | None = None, limit: int = 1_000) -> list[Read]:
+        """Return deliveries of a memory, newest first."""
+        ...
+
+
+# --- consolidation ------------------------------------------------------------------------------------------------
+
+
+class RunStore(Protocol):
+    """The run ledger. Every write after ``claim`` carries the lease and raises LeaseLostError if its fence is old."""
+
+    def get(self, tenant: str, run_id: str) -> Run | None:
+        """Return a run."""
+        ...
+
+    def page(
+        self, tenant: str, *, limit: int, state: RunState | None = None, session_id: str = "", before: str = ""
+    ) -> list[Run]:
+        """Return runs, newest first."""
+        ...
+
+    def claim(self, tenant: str, run_id: str, *, seconds: int, now: datetime) -> tuple[Run, Lease] | None:
+        """Take the lease (fence + 1, attempts + 1) unless another holds it or the run is finished; None if so."""
+        ...
+
+    def extend(self, lease: Lease, tenant: str, *, seconds: int, now: datetime) -> Lease:
+        """Prolong the lease."""
+        ...
+
+    def claim_digests(
+        self, lease: Lease, run: Run, messages: Sequence[Message], *, since: datetime, now: datetime
+    ) -> list[Message]:
+        """Claim, for this run, the messages that no run has processed, and return them.
+
+        Those already claimed by this same run are returned again (a redelivery goes on where it stopped).
+        """
+        ...
+
+    def save_plan(self, lease: Lease, tenant: str, plan: Plan, *, now: datetime) -> None:
+        """Store the plan; state becomes ``planned``."""
+        ...
+
+    def add_receipts(self, lease: Lease, tenant: str, receipts: Sequence[Receipt], *, now: datetime) -> None:
+        """Store proofs of writes; repeats are ignored."""
+        ...
+
+    def finish(
+        self,
+        lease: Lease,
+        tenant: str,
+        *,
+        counts: Mapping[str, int],
+        timings_ms: Mapping[str, float],
+        cost: JsonObject,
+        now: datetime,
+    ) -> Run:
+        """Settle the digests and mark ``succeeded``, in one transaction."""
+        ...
+
+    def release(self, lease: Lease, tenant: str, *, error_code: str, error_detail: str, now: datetime) -> None:
+        """Give the lease back after a transient failure; claimed digests become free (kept if a plan is stored)."""
+        ...
+
+    def fail(
+        self, lease: Lease, tenant: str, state: RunState, *, error_code: str, error_detail: str, now: datetime
+    ) -> None:
+        """Mark ``failed`` or ``parked``."""
+        ...
+
+    def requeue(self, tenant: str, run_id: str, *, now: datetime) -> Run:
+        """Bring a failed or parked run back to ``queued`` (attempts 0). Raises NotFoundError, RunStateError."""
+        ...
+
+    def mark_undone(self, tenant: str, run_id: str, *, now: datetime) -> Run:
+        """Mark a succeeded run as undone."""
+        ...
+
+    def stuck(self, *, before: datetime, limit: int) -> list[Run]:
+        """Return unfinished runs whose lease ended (or that were never started) before the instant."""
+        ...
+
+    def add_retirements(self, lease: Lease | None, retirements: Sequence[Retirement], *, now: datetime) -> None:
+        """Record removals that are still to be done."""
+        ...
+
+    def due_retirements(self, *, now: datetime, limit: int) -> list[Retirement]:
+        """Return removals that should be tried."""
+        ...
+
+    def retired(self, retirement: Retirement, *, error: str, now: datetime) -> None:
+        """Mark done (empty error) or failed with a later due time."""
+        ...
+
+    def quarantine(
+        self, tenant: str, run: Run, content: str, reason: str, collection: str, memory_type: str, *, now: datetime
+    ) -> None:
+        """Set a text aside for review; repeats are ignored."""
+        ...
+
+
+class RunQueue(Protocol):
+    """The FIFO queue to the consolidator."""
+
+    def send(self, notice: RunNotice, *, deduplication: str = "") -> None:
+        """Enqueue in the session's group. Raises QueueUnavailableError."""
+        ...
+
+
+# --- inference ----------------------------------------------------------------------------------------------------
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors."""
+
+    @property
+    def name(self) -> str:
+        """Model name and revision, stored beside each vector; empty if there is no model."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Values per vector; 0 if there is no model."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+        """Return one little-endian float32 vector per text, in order. Raises InferenceUnavailableError."""
+        ...
+
+    def calibrate(self, cosine: float) -> float:
+        """Map a cosine of this model to a similarity in 0–1 that means the same for every model."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatReply:
+    """A completion."""
+
+    text: str
+    finish_reason: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    model: str = ""
+
+
+class Chat(Protocol):
+    """A chat model."""
+
+    @property
+    def model(self) -> str:
+        """The model's name; empty if none is configured."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[JsonObject],
+        *,
+        schema: JsonObject | None = None,
+        max_tokens: int,
+        timeout_seconds: float,
+    ) -> ChatReply:
+        """Return one completion at temperature 0. Raises InferenceUnavailableError."""
+        ...
+
+
+# --- long-term providers ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderScope:
+    """Whose memories a provider call is about."""
+
+    tenant: str
+    user_id: str
+    agent_id: str
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderQuery:
+    """One search over the user's, the agent's and named shared collections."""
+
+    scope: ProviderScope
+    access: Access
+    text: str
+    collections: tuple[str, ...]
+    top_k: int = 10
+    mode: SearchMode = SearchMode.HYBRID
+    memory_types: tuple[str, ...] | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    deadline_seconds: float = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderHits:
+    """The answer, with notes on what the provider could not do as asked."""
+
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a provider can do."""
+
+    keyword: bool
+    semantic: bool
+    tags: bool
+    update: bool
+    returns_ids: bool
+    asynchronous: bool
+
+
+class Provider(Protocol):
+    """A long-term memory. Typed errors only; a provider never falls back to another."""
+
+    @property
+    def name(self) -> ProviderName:
+        """Which one it is."""
+        ...
+
+    def capabilities(self) -> Capabilities:
+        """Say what it can do."""
+        ...
+
+    def search(self, query: ProviderQuery) -> ProviderHits:
+        """Search within the deadline."""
+        ...
+
+    def add(self, scope: ProviderScope, draft: MemoryDraft, *, now: datetime) -> tuple[str, ...]:
+        """Store one memory under its idempotency key (the memory id) and return the provider's ids."""
+        ...
+
+    def listed(self, scope: ProviderScope, collection: str, *, limit: int = 100) -> list[Memory]:
+        """Return what is stored in a collection."""
+        ...
+
+    def get(self, scope: ProviderScope, collection: str, external_id: str) -> Memory | None:
+        """Return one memory."""
+        ...
+
+    def delete(self, scope: ProviderScope, collection: str, external_ids: Sequence[str]) -> None:
+        """Delete; absent ids are fine."""
+        ...
+
+
+MonotonicTimer = Callable[[], float]
+"""Seconds from an arbitrary start."""

@@ -1,0 +1,1 @@
+"""Adapters to the database, the cache and the queue."""

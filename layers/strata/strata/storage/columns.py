@@ -1,0 +1,114 @@
+"""Column types that mean the same on MySQL, MariaDB and SQLite.
+
+Ids are compared byte for byte: VARBINARY on MySQL, because every ``_bin`` collation there ignores trailing spaces.
+Instants are DATETIME(6) in UTC. JSON is stored as text that we write and parse ourselves, so that the bytes are ours.
+"""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, DateTime, Integer, LargeBinary, String, Text
+from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+ID_BYTES = 512
+"""128 characters of any UTF-8."""
+
+
+class Id(TypeDecorator[str]):
+    """A caller's or our own id: at most 128 characters, byte-compared."""
+
+    impl = String
+    cache_ok = True
+
+    def __init__(self, length: int = ID_BYTES) -> None:
+        super().__init__(length)
+        self.length_bytes = length
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return VARBINARY on MySQL and TEXT (BINARY collation) on SQLite."""
+        if dialect.name == "mysql":
+            return dialect.type_descriptor(mysql.VARBINARY(self.length_bytes))
+        return dialect.type_descriptor(Text())
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | bytes | None:
+        """Encode for VARBINARY."""
+        return value.encode() if value is not None and dialect.name == "mysql" else value
+
+    def process_result_value(self, value: object, _dialect: Dialect) -> str | None:
+        """Decode what VARBINARY gives back."""
+        return value.decode() if isinstance(value, bytes) else value
+
+
+class Instant(TypeDecorator[datetime]):
+    """An aware instant, stored as naive UTC with microseconds."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return DATETIME(6) on MySQL."""
+        if dialect.name == "mysql":
+            return dialect.type_descriptor(mysql.DATETIME(fsp=6))
+        return dialect.type_descriptor(sqlite.DATETIME())
+
+    def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
+        """Turn into naive UTC; a naive value is a programming error."""
+        return value.astimezone(UTC).replace(tzinfo=None) if value is not None else None
+
+    def process_result_value(self, value: object, _dialect: Dialect) -> datetime | None:
+        """Mark as UTC again."""
+        return value.replace(tzinfo=UTC) if value is not None else None
+
+
+class Json(TypeDecorator[Any]):
+    """A JSON value as compact UTF-8 text (never ``\\u`` escapes)."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return MEDIUMTEXT on MySQL."""
+        return dialect.type_descriptor(_long_text(dialect))
+
+    def process_bind_param(self, value: object, _dialect: Dialect) -> str | None:
+        """Write compactly, in the language's own characters."""
+        return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    def process_result_value(self, value: object, _dialect: Dialect) -> object:
+        """Parse."""
+        return None if value is None else json.loads(value)
+
+
+class LongText(TypeDecorator[str]):
+    """Text of any length, every character kept."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return MEDIUMTEXT with a binary collation on MySQL."""
+        return dialect.type_descriptor(_long_text(dialect))
+
+
+class Vector(TypeDecorator[bytes]):
+    """Little-endian float32 values."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return MEDIUMBLOB on MySQL."""
+        return dialect.type_descriptor(mysql.MEDIUMBLOB() if dialect.name == "mysql" else LargeBinary())
+
+
+Number = BigInteger().with_variant(Integer(), "sqlite")
+"""A 64-bit counter or key; SQLite needs INTEGER for its row id."""
+
+
+def _long_text(dialect: Dialect) -> TypeEngine[Any]:
+    if dialect.name == "mysql":
+        return mysql.MEDIUMTEXT(charset="utf8mb4", collation="utf8mb4_bin")
+    return Text()
