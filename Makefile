@@ -41,9 +41,7 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, template
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-timing --no-logo
-	$(BIN)/cfn-lint --non-zero-exit-code warning -- template.yaml $(wildcard infra/*.yaml)
-	@mkdir -p .aws-sam && $(BIN)/python infra/translate.py template.yaml > .aws-sam/translated.json
-	$(BIN)/cfn-lint --ignore-checks $(FALSE_ALARMS) -- .aws-sam/translated.json
+	$(BIN)/python infra/lint.py template.yaml
 
 format: $(VENV)/.dev ## rewrite the sources in the house's format
 	$(BIN)/ruff format .
@@ -65,10 +63,6 @@ lock: $(BIN)/uv ## resolve the lock files anew
 clean: ## remove environments, builds and caches
 	rm -rf $(VENV) $(SAM_VENV) .aws-sam build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
-
-# W2001: the transform leaves parameters behind whose use it has worked out already.
-# W3037: a policy of SAM's own (for polling a queue) lists actions the linter does not know.
-FALSE_ALARMS := W2001 W3037
 
 # One lock for every supported Python and processor, without the address of anything.
 # $(1) the lock · $(2) what goes into it
