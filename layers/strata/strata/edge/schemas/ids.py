@@ -1,0 +1,53 @@
+"""Ids in paths and bodies: at most 128 characters of any UTF-8, without NUL and control characters."""
+
+import unicodedata
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from aws_lambda_powertools.event_handler.openapi.params import Path
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints
+
+MAX_ID_CHARS = 128
+
+
+class Model(BaseModel):
+    """A request: unknown fields are refused, nothing is changed after validation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Answer(BaseModel):
+    """An answer."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+def checked_id(value: str) -> str:
+    """Return an id that may be stored and compared byte for byte.
+
+    Raises:
+        ValueError: empty, longer than 128 characters, or with control characters or half a surrogate pair in it.
+    """
+    if not value:
+        message = "an id must not be empty"
+        raise ValueError(message)
+    if len(value) > MAX_ID_CHARS:
+        message = f"an id has at most {MAX_ID_CHARS} characters"
+        raise ValueError(message)
+    if any(unicodedata.category(character) in {"Cc", "Cs"} for character in value):
+        message = "an id must not contain control characters"
+        raise ValueError(message)
+    return value
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 before validation
+    return unquote(value, errors="surrogateescape") if isinstance(value, str) else value
+
+
+Id = Annotated[str, AfterValidator(checked_id), StringConstraints(max_length=MAX_ID_CHARS)]
+PathId = Annotated[
+    str,
+    BeforeValidator(_plain),
+    AfterValidator(checked_id),
+    Path(description="Percent-encoded; at most 128 characters of any UTF-8."),
+]

@@ -1,0 +1,65 @@
+"""Answers about consolidation runs."""
+
+from datetime import datetime
+from typing import Any
+
+from strata.edge.schemas.ids import Answer
+
+
+class PlannedOut(Answer):
+    """One decision of a run's plan."""
+
+    key: str
+    action: str
+    collection: str
+    memory_type: str
+    content: str
+    importance: int
+    rule: str
+    evidence: str
+    reason: str
+    replaces: list[str]
+
+
+class ReceiptOut(Answer):
+    """Proof of one write."""
+
+    key: str
+    memory_id: str
+    action: str
+    version: int
+    provider: str
+
+
+class RunOut(Answer):
+    """One consolidation of one session."""
+
+    run_id: str
+    session_id: str
+    user_id: str
+    agent_id: str
+    state: str
+    from_seq: int
+    upto_seq: int
+    attempts: int
+    judge: str | None = None
+    model: str | None = None
+    prompt_version: str | None = None
+    judge_error: str | None = None
+    plan: list[PlannedOut] | None = None
+    receipts: list[ReceiptOut] = []
+    counts: dict[str, int] = {}
+    timings_ms: dict[str, float] = {}
+    cost: dict[str, Any] = {}
+    error_code: str = ""
+    error_detail: str = ""
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+
+class RunsOut(Answer):
+    """Runs, newest first."""
+
+    runs: list[RunOut]
+    before: str | None = None
