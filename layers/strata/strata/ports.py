@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from strata.model.agents import AgentProfile, ApiKey, Caller, ProviderName
-from strata.model.context import SearchMode
+from strata.model.context import Degraded, SearchMode
 from strata.model.events import AuditEvent, NewEvent, Read
 from strata.model.memories import (
     AccessPolicy,
@@ -24,7 +24,7 @@ from strata.model.memories import (
 )
 from strata.model.messages import Appended, JsonObject, Message, NewMessage
 from strata.model.runs import Lease, Plan, Receipt, Retirement, Run, RunNotice, RunState
-from strata.model.sessions import Session, SessionKey, Summary
+from strata.model.sessions import Session, SessionKey, Summary, Window
 
 # --- session memory -----------------------------------------------------------------------------------------------
 
@@ -549,6 +549,30 @@ class RunQueue(Protocol):
         ...
 
 
+# --- context ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortTerm:
+    """What a session gives to a context load."""
+
+    window: Window
+    working: JsonObject = field(default_factory=dict)
+    degraded: tuple[Degraded, ...] = ()
+
+
+class WindowReader(Protocol):
+    """The short-term side of a context load."""
+
+    def __call__(self, access: Access, session_id: str, user_id: str, *, rounds: int, max_tokens: int) -> ShortTerm:
+        """Return the window of a session (summary included in ``max_tokens``) and its scratch.
+
+        A session that does not exist yet has an empty window. Raises NotFoundError if the session is another user's,
+        or the agent is neither owner nor participant.
+        """
+        ...
+
+
 # --- inference ----------------------------------------------------------------------------------------------------
 
 
@@ -571,6 +595,18 @@ class Embedder(Protocol):
 
     def calibrate(self, cosine: float) -> float:
         """Map a cosine of this model to a similarity in 0–1 that means the same for every model."""
+        ...
+
+
+class VectorStore(Protocol):
+    """Vectors by model and text, so that nothing is embedded twice, not even by another process."""
+
+    def get_many(self, model: str, text_hashes: Sequence[str]) -> dict[str, bytes]:
+        """Return those vectors that are known, by hash, in one statement."""
+        ...
+
+    def put_many(self, model: str, vectors: Mapping[str, bytes], *, now: datetime) -> None:
+        """Keep vectors, in one statement; known ones stay as they are."""
         ...
 
 
