@@ -188,6 +188,7 @@ class Auth(Section):
     bootstrap_admin_key: str = Field(
         "", repr=False, description="First admin key; used only while no other admin key exists."
     )
+    bootstrap_admin_key_secret: str = Field("", description="Secrets Manager secret that holds the first admin key.")
     default_tenant: str = Field("default", min_length=1, max_length=64, description="Tenant of the bootstrap key.")
 
 
