@@ -1,5 +1,6 @@
 """One server process of the tests: started on a free loopback port, and mistreated on demand."""
 
+import os
 import random
 import shutil
 import signal
@@ -53,6 +54,7 @@ class ServerProcess:
         self._ready = ready
         self._limit_seconds = limit_seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._paused = False
 
     @property
     def alive(self) -> bool:
@@ -67,17 +69,23 @@ class ServerProcess:
 
     def kill(self) -> None:
         """SIGKILL: no goodbye to clients, nothing flushed."""
-        self._signal(signal.SIGKILL)
         if self._process is not None:
+            self._process.kill()
             self._process.wait()
+        self._paused = False
 
     def pause(self) -> None:
         """SIGSTOP: connections stay open and nothing answers."""
-        self._signal(signal.SIGSTOP)
+        if self._process is not None and self.alive and not self._paused:
+            self._process.send_signal(signal.SIGSTOP)
+            os.waitpid(self._process.pid, os.WUNTRACED)  # until its every thread has stopped
+            self._paused = True
 
     def resume(self) -> None:
         """SIGCONT: answer again, also what was asked meanwhile."""
-        self._signal(signal.SIGCONT)
+        if self._process is not None and self.alive:
+            self._process.send_signal(signal.SIGCONT)
+        self._paused = False
 
     def restart(self) -> None:
         """Kill it if it runs and start it again, on the same port and data."""
@@ -98,10 +106,6 @@ class ServerProcess:
         if not self.alive:
             raise RuntimeError(self._log_text())
         return self._ready()
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(number)
 
     def _log_text(self) -> str:
         return f"{self._command}\n{self._log.read_text(errors='replace')[-4_000:]}"
