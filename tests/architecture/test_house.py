@@ -12,6 +12,13 @@ import pytest
 from tests.architecture.source import PACKAGE, ROOT, doors, functions, imports, product, project_files, short, tree
 
 EMPTY_NAMES = {"base", "common", "helper", "helpers", "impl", "manager", "misc", "service", "util", "utils"}
+# Declarations, looked up rather than read: one entry after the other, and no logic.
+CATALOGUES = {
+    "layers/strata/strata/config.py",
+    "layers/strata/strata/errors.py",
+    "layers/strata/strata/ports.py",
+    "layers/strata/strata/storage/tables.py",
+}
 # The only places that may catch everything: they turn a bug into an answer.
 LAST_RESORTS = {"layers/strata/strata/edge/http.py", "layers/strata/strata/edge/sqs.py"}
 # In the extras, so not in the layer: a function that loads one of them works here and fails there.
@@ -30,7 +37,7 @@ def test_imports_go_down() -> None:
 
 def test_modules_stay_short() -> None:
     lengths = {short(path): len(path.read_text().splitlines()) for path in product()}
-    assert {name: lines for name, lines in lengths.items() if lines > 250} == {}
+    assert {name: lines for name, lines in lengths.items() if lines > 250 and name not in CATALOGUES} == {}
 
 
 def test_functions_stay_short() -> None:
@@ -65,10 +72,15 @@ def test_only_the_last_resorts_catch_everything() -> None:
 
 
 def _catches_all(node: ast.AST) -> bool:
-    if not isinstance(node, ast.ExceptHandler):
+    if not isinstance(node, ast.ExceptHandler) or _raises_again(node):
         return False
     caught = {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)} if node.type else {"Exception"}
     return bool(caught & {"BaseException", "Exception"})
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
 
 
 def test_doors_decide_nothing() -> None:
