@@ -23,7 +23,7 @@ from strata.model.memories import (
     Source,
 )
 from strata.model.messages import Appended, JsonObject, Message, NewMessage
-from strata.model.runs import Lease, Plan, Receipt, Retirement, Run, RunNotice, RunState
+from strata.model.runs import Judgement, Lease, Plan, Receipt, Retirement, Run, RunNotice, RunState
 from strata.model.sessions import Session, SessionKey, Summary, Window
 
 # --- session memory -----------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class AgentStore(Protocol):
         """Return a profile, or None."""
         ...
 
-    def put(self, profile: AgentProfile, *, now: datetime) -> AgentProfile:
+    def put(self, profile: AgentProfile, *, now: datetime, actor: str = "") -> AgentProfile:
         """Create or replace a profile."""
         ...
 
@@ -182,7 +182,7 @@ class AgentStore(Protocol):
         """Return profiles in the order of their ids."""
         ...
 
-    def add_key(self, key: ApiKey) -> None:
+    def add_key(self, key: ApiKey, *, actor: str = "") -> None:
         """Store a key."""
         ...
 
@@ -194,7 +194,7 @@ class AgentStore(Protocol):
         """Return the keys of an agent."""
         ...
 
-    def revoke_key(self, tenant: str, agent_id: str, key_id: str, *, now: datetime) -> bool:
+    def revoke_key(self, tenant: str, agent_id: str, key_id: str, *, now: datetime, actor: str = "") -> bool:
         """Revoke; tell whether there was such a key."""
         ...
 
@@ -253,6 +253,10 @@ class MemoryDraft:
     superseded_by: str | None = None
     """Set if it is written already superseded."""
     confidence: float = 1.0
+    unless_fingerprint: bool = False
+    """True: if a live memory of the same collection and type has this fingerprint, return that one with
+    ``created=False`` and write nothing; checked under the collection's row lock, so that two sessions that end
+    together with the same fact store it once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,6 +285,8 @@ class MemoryEdit:
     run_id: str | None = None
     key: str = ""
     sources: tuple[Source, ...] = ()
+    memory_type: str | None = None
+    """The type to move to; with ``ChangeKind.MOVE`` only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,14 +312,21 @@ class MemoryStore(Protocol):
     """Memories in SQL. Every read and write checks ``access`` inside its statement, and expiry at ``now``."""
 
     def insert(self, access: Access, draft: MemoryDraft, *, now: datetime) -> Written:
-        """Insert with version 1, its version row, change entry and audit event, in one transaction.
+        """Insert with version 1, its version row and its audit event, in one transaction.
 
-        Raises NotFoundError if the agent may not write there.
+        A live memory of the same collection and type with the same fingerprint is returned instead of a second one
+        (``created`` is False; two writers at the same instant cannot both write). Episodes may repeat each other.
+
+        Raises:
+            NotFoundError: the agent may not write there.
+            ConflictError: the id belongs to a memory of another collection.
         """
         ...
 
     def edit(self, access: Access, collection: str, edit: MemoryEdit, *, now: datetime) -> Written:
         """Apply a change as a new version, under the collection's conflict policy.
+
+        A change that changes nothing writes nothing. New content without an embedding leaves the memory without one.
 
         Raises:
             NotFoundError: absent, expired, or not writable for this agent.
@@ -358,8 +371,8 @@ class MemoryStore(Protocol):
         """Return every version, oldest first. Raises NotFoundError."""
         ...
 
-    def tombstoned(self, tenant: str, collection: str, fingerprints: Sequence[str]) -> set[str]:
-        """Return those fingerprints that were deleted on purpose."""
+    def tombstoned(self, tenant: str, collection: str, fingerprints: Sequence[str]) -> dict[str, datetime]:
+        """Return those fingerprints that were deleted on purpose, each with the instant of its last deletion."""
         ...
 
     def of_run(self, tenant: str, run_id: str) -> list[MemoryVersion]:
@@ -449,6 +462,16 @@ class ReadLedger(Protocol):
 # --- consolidation ------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBack:
+    """An add that an asynchronous store acknowledged and that is still to be seen there."""
+
+    tenant: str
+    run_id: str
+    receipt: Receipt
+    attempts: int
+
+
 class RunStore(Protocol):
     """The run ledger. Every write after ``claim`` carries the lease and raises LeaseLostError if its fence is old."""
 
@@ -479,6 +502,10 @@ class RunStore(Protocol):
         """
         ...
 
+    def save_judgement(self, lease: Lease, tenant: str, judgement: Judgement, *, now: datetime) -> None:
+        """Store the judge's answer, so that it is not asked again after a crash."""
+        ...
+
     def save_plan(self, lease: Lease, tenant: str, plan: Plan, *, now: datetime) -> None:
         """Store the plan; state becomes ``planned``."""
         ...
@@ -501,7 +528,10 @@ class RunStore(Protocol):
         ...
 
     def release(self, lease: Lease, tenant: str, *, error_code: str, error_detail: str, now: datetime) -> None:
-        """Give the lease back after a transient failure; claimed digests become free (kept if a plan is stored)."""
+        """Give the lease back after a transient failure.
+
+        Claimed digests become free, unless a judgement or a plan is stored that rests on them.
+        """
         ...
 
     def fail(
@@ -511,7 +541,18 @@ class RunStore(Protocol):
         ...
 
     def requeue(self, tenant: str, run_id: str, *, now: datetime) -> Run:
-        """Bring a failed or parked run back to ``queued`` (attempts 0). Raises NotFoundError, RunStateError."""
+        """Bring a failed or parked run back into the queue's hands (attempts 0); its plan, if stored, is resumed.
+
+        An unfinished run that nobody holds stays as it is and only counts as freshly sent. Raises NotFoundError,
+        RunStateError (finished, or held by a worker).
+        """
+        ...
+
+    def reopen(self, tenant: str, run_id: str, *, now: datetime) -> Run:
+        """Bring a succeeded run back to ``queued`` without judgement and plan, to be judged again.
+
+        It keeps its messages and its receipts. Raises NotFoundError, RunStateError.
+        """
         ...
 
     def mark_undone(self, tenant: str, run_id: str, *, now: datetime) -> Run:
@@ -532,6 +573,14 @@ class RunStore(Protocol):
 
     def retired(self, retirement: Retirement, *, error: str, now: datetime) -> None:
         """Mark done (empty error) or failed with a later due time."""
+        ...
+
+    def due_read_backs(self, *, now: datetime, limit: int) -> list[ReadBack]:
+        """Return adds whose ``verify_at`` has come."""
+        ...
+
+    def read_back(self, check: ReadBack, *, external_ids: Sequence[str], error: str, now: datetime) -> None:
+        """Note that an add was seen under these ids (empty error), or that it was not (asked again later)."""
         ...
 
     def quarantine(

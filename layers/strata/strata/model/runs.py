@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from strata.model.memories import AccessPolicy, Source
+from strata.model.memories import AccessPolicy, Candidate, Source
 from strata.model.messages import JsonObject
 
 
@@ -82,6 +82,23 @@ class PlannedWrite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a judge answered, kept in the ledger so that a crash after the answer does not ask again."""
+
+    candidates: tuple[Candidate, ...]
+    judge: str
+    """``rules`` or ``model``."""
+    model: str = ""
+    prompt_version: str = ""
+    error: str = ""
+    """Why rules judged although a model was configured: an error code, or ``empty_answer``."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """How many of the judge's items were left out, by reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Everything a run will do, stored before the first write."""
 
@@ -104,6 +121,8 @@ class Receipt:
     version: int
     provider: str
     external_ids: tuple[str, ...] = ()
+    verify_at: datetime | None = None
+    """When an asynchronous store is to be asked whether it really kept this; None = nothing to ask."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +156,7 @@ class Run:
     attempts: int = 0
     fence: int = 0
     lease_until: datetime | None = None
+    judgement: Judgement | None = None
     plan: Plan | None = None
     receipts: tuple[Receipt, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """The schema, once, for MySQL, MariaDB and SQLite. Every table carries the tenant or hangs on a row that does.
 
 Memories live in one table per memory type (``memory_table``), so that no query can cross types by accident.
-``memory_directory`` says which table holds a memory, ``memory_changes`` what changed in a collection since a point.
+An id is unique in its tenant whatever its type: ``memory_versions`` holds version 1 of it once. What changed in a
+collection since a point is told by ``change_seq``, on the collection and on each memory.
 """
 
 from typing import Any
@@ -21,7 +22,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from strata.storage.columns import Id, Instant, Json, LongText, Number, Vector
+from strata.storage.columns import COLLECTION_BYTES, Id, Instant, Json, LongText, Names, Number, Vector
 
 metadata = MetaData(
     naming_convention={
@@ -158,11 +159,11 @@ collections = Table(
     metadata,
     Column("collection_no", Number, primary_key=True, autoincrement=True),
     _tenant(),
-    Column("name", Id(), nullable=False),
+    Column("name", Id(COLLECTION_BYTES), nullable=False),
     Column("kind", String(16), nullable=False),
     Column("open_read", Boolean, nullable=False),
     Column("open_write", Boolean, nullable=False),
-    Column("memory_types", Json),
+    Column("memory_types", Names),
     Column("conflict_policy", String(32), nullable=False),
     Column("change_seq", Number, nullable=False, default=0),
     Column("purged_seq", Number, nullable=False, default=0),
@@ -191,13 +192,15 @@ registrations = Table(
     Column("agent_id", Id(), nullable=False),
     Column("may_read", Boolean, nullable=False),
     Column("may_write", Boolean, nullable=False),
-    Column("memory_types", Json),
+    Column("memory_types", Names),
     Column("expires_at", Instant),
     Column("revoked_at", Instant),
+    Column("decided_by", Id(), nullable=False),
     Column("created_at", Instant, nullable=False),
     PrimaryKeyConstraint("collection_no", "agent_id"),
     **OPTIONS,
 )
+"""``decided_by``: who granted or revoked it last; what an administrator decided, the agent itself cannot change."""
 
 memory_types = Table(
     "memory_types",
@@ -210,30 +213,6 @@ memory_types = Table(
     **OPTIONS,
 )
 
-memory_directory = Table(
-    "memory_directory",
-    metadata,
-    _tenant(),
-    Column("memory_id", Id(128), nullable=False),
-    Column("collection", Id(), nullable=False),
-    Column("memory_type", Id(64), nullable=False),
-    PrimaryKeyConstraint("tenant", "memory_id"),
-    Index("ix_memory_directory_collection", "tenant", "collection"),
-    **OPTIONS,
-)
-
-memory_changes = Table(
-    "memory_changes",
-    metadata,
-    _tenant(),
-    Column("collection", Id(), nullable=False),
-    Column("change_seq", Number, nullable=False),
-    Column("memory_id", Id(128), nullable=False),
-    Column("memory_type", Id(64), nullable=False),
-    PrimaryKeyConstraint("tenant", "collection", "change_seq"),
-    **OPTIONS,
-)
-
 memory_versions = Table(
     "memory_versions",
     metadata,
@@ -241,35 +220,34 @@ memory_versions = Table(
     Column("memory_id", Id(128), nullable=False),
     Column("version", Integer, nullable=False),
     Column("change", String(16), nullable=False),
-    Column("collection", Id(), nullable=False),
+    Column("collection", Id(COLLECTION_BYTES), nullable=False),
     Column("memory_type", Id(64), nullable=False),
     Column("content", LongText, nullable=False),
     Column("metadata", Json, nullable=False),
     Column("agent_id", Id(), nullable=False),
     Column("reason", LongText, nullable=False),
+    Column("standing", Boolean, nullable=False),
+    Column("safety", Boolean, nullable=False),
+    Column("importance", Integer, nullable=False),
+    Column("said_at", Instant, nullable=False),
     Column("base_version", Integer),
     Column("conflict", Boolean, nullable=False),
     Column("rolled_back_to", Integer),
     Column("run_id", Id(64)),
+    Column("session_id", Id(), nullable=False),
+    Column("sources", Json, nullable=False),
+    Column("edit_key", String(64)),
     Column("digest", String(64), nullable=False),
     Column("created_at", Instant, nullable=False),
     PrimaryKeyConstraint("tenant", "memory_id", "version"),
-    Index("ix_memory_versions_run", "run_id"),
+    UniqueConstraint("tenant", "memory_id", "edit_key", name="uq_memory_versions_key"),
+    Index("ix_memory_versions_run", "tenant", "run_id"),
     Index("ix_memory_versions_author", "tenant", "agent_id", "created_at"),
+    Index("ix_memory_versions_session", "tenant", "session_id", "created_at"),
+    Index("ix_memory_versions_collection", "tenant", "collection"),
     **OPTIONS,
 )
-
-memory_sources = Table(
-    "memory_sources",
-    metadata,
-    _tenant(),
-    Column("memory_id", Id(128), nullable=False),
-    Column("session_id", Id(), nullable=False),
-    Column("seq", Number, nullable=False),
-    Column("run_id", Id(64)),
-    PrimaryKeyConstraint("tenant", "memory_id", "session_id", "seq"),
-    **OPTIONS,
-)
+"""``sources`` are the messages (all of ``session_id``) that made the version; ``edit_key`` makes a repeat a no-op."""
 
 memory_links = Table(
     "memory_links",
@@ -287,7 +265,7 @@ memory_tombstones = Table(
     "memory_tombstones",
     metadata,
     _tenant(),
-    Column("collection", Id(), nullable=False),
+    Column("collection", Id(COLLECTION_BYTES), nullable=False),
     Column("fingerprint", String(64), nullable=False),
     Column("memory_id", Id(128), nullable=False),
     Column("memory_type", Id(64), nullable=False),
@@ -310,7 +288,7 @@ read_ledger = Table(
     Column("agent_id", Id(), nullable=False),
     Column("session_id", Id(), nullable=False),
     Column("request_id", Id(128), nullable=False),
-    Column("collection", Id(), nullable=False),
+    Column("collection", Id(COLLECTION_BYTES), nullable=False),
     Column("read_at", Instant, nullable=False),
     Index("ix_read_ledger_memory", "tenant", "memory_id", "version"),
     Index("ix_read_ledger_at", "tenant", "read_at"),
@@ -324,7 +302,7 @@ events = Table(
     Column("seq", Number, nullable=False),
     Column("kind", String(64), nullable=False),
     Column("actor", Id(), nullable=False),
-    Column("collection", Id(), nullable=False),
+    Column("collection", Id(COLLECTION_BYTES), nullable=False),
     Column("memory_id", Id(128), nullable=False),
     Column("detail", Json, nullable=False),
     Column("at", Instant, nullable=False),
@@ -360,6 +338,7 @@ runs = Table(
     Column("attempts", Integer, nullable=False),
     Column("fence", Number, nullable=False),
     Column("lease_until", Instant),
+    Column("judgement", Json),
     Column("plan", Json),
     Column("counts", Json, nullable=False),
     Column("timings_ms", Json, nullable=False),
@@ -386,7 +365,10 @@ run_receipts = Table(
     Column("version", Integer, nullable=False),
     Column("provider", String(16), nullable=False),
     Column("external_ids", Json, nullable=False),
+    Column("verify_at", Instant),
+    Column("verify_attempts", Integer, nullable=False, default=0),
     PrimaryKeyConstraint("tenant", "run_id", "write_key", "provider"),
+    Index("ix_run_receipts_verify", "verify_at"),
     **OPTIONS,
 )
 
@@ -396,7 +378,7 @@ retirements = Table(
     _tenant(),
     Column("retirement_id", Id(128), nullable=False),
     Column("provider", String(16), nullable=False),
-    Column("collection", Id(), nullable=False),
+    Column("collection", Id(COLLECTION_BYTES), nullable=False),
     Column("memory_id", Id(), nullable=False),
     Column("replaced_by", Id(), nullable=False),
     Column("run_id", Id(64), nullable=False),
@@ -417,7 +399,7 @@ provider_copies = Table(
     Column("memory_id", Id(128), nullable=False),
     Column("provider", String(16), nullable=False),
     Column("external_id", Id(), nullable=False),
-    Column("collection", Id(), nullable=False),
+    Column("collection", Id(COLLECTION_BYTES), nullable=False),
     Column("user_id", Id(), nullable=False),
     Column("verified_at", Instant),
     Column("created_at", Instant, nullable=False),
@@ -431,7 +413,7 @@ quarantine = Table(
     metadata,
     _tenant(),
     Column("quarantine_id", Id(64), nullable=False),
-    Column("collection", Id(), nullable=False),
+    Column("collection", Id(COLLECTION_BYTES), nullable=False),
     Column("memory_type", Id(64), nullable=False),
     Column("content", LongText, nullable=False),
     Column("reason", LongText, nullable=False),
@@ -488,12 +470,12 @@ def memory_table(name: str, into: MetaData = metadata) -> Table:
         into,
         _tenant(),
         Column("memory_id", Id(128), nullable=False),
-        Column("collection", Id(), nullable=False),
+        Column("collection", Id(COLLECTION_BYTES), nullable=False),
         Column("agent_id", Id(), nullable=False),
         Column("content", LongText, nullable=False),
         Column("metadata", Json, nullable=False),
-        Column("read_agents", Json),
-        Column("write_agents", Json),
+        Column("read_agents", Names),
+        Column("write_agents", Names),
         Column("ttl_seconds", Number, nullable=False),
         Column("version", Integer, nullable=False),
         Column("status", String(16), nullable=False),
@@ -517,7 +499,9 @@ def memory_table(name: str, into: MetaData = metadata) -> Table:
         Index(f"ix_{name}_changes", "tenant", "collection", "change_seq"),
         Index(f"ix_{name}_expiry", "expires_at"),
         Index(f"ix_{name}_fingerprint", "tenant", "collection", "fingerprint"),
-        Index(f"ix_{name}_run", "run_id"),
+        Index(f"ix_{name}_standing", "tenant", "collection", "standing"),
+        Index(f"ix_{name}_user", "tenant", "user_id"),
+        Index(f"ix_{name}_run", "tenant", "run_id"),
         **OPTIONS,
     )
 
