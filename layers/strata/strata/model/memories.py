@@ -82,6 +82,9 @@ class Memory:
     digest: str = ""
     """SHA-256 over the fields that must not change behind the product's back."""
     run_id: str | None = None
+    user_id: str = ""
+    """Whom it is about; empty if nobody in particular."""
+    confidence: float = 1.0
     embedding: bytes | None = None
     """Little-endian float32, unit length."""
     embedding_model: str = ""
@@ -102,6 +105,16 @@ class ChangeKind(StrEnum):
     RESTORE = "restore"
     MOVE = "move"
     RENEW = "renew"
+    UNDO = "undo"
+    """Taken back with the run or the agent that wrote it: deleted, but not remembered as unwanted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a memory comes from: one message of one session."""
+
+    session_id: str
+    seq: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,15 +138,14 @@ class MemoryVersion:
     """True if it was applied over a version its author had not read."""
     rolled_back_to: int | None = None
     run_id: str | None = None
+    standing: bool = False
+    safety: bool = False
+    importance: int = 5
+    said_at: datetime | None = None
+    session_id: str = ""
+    sources: tuple[Source, ...] = ()
+    """The messages that made this version, all of one session."""
     digest: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Where a memory comes from: one message of one session."""
-
-    session_id: str
-    seq: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

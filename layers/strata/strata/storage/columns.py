@@ -16,6 +16,9 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 ID_BYTES = 512
 """128 characters of any UTF-8."""
 
+COLLECTION_BYTES = ID_BYTES + len("agent:")
+"""A collection's name: an id, or an id behind the prefix of its layer."""
+
 
 class Id(TypeDecorator[str]):
     """A caller's or our own id: at most 128 characters, byte-compared."""
@@ -91,6 +94,29 @@ class LongText(TypeDecorator[str]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return MEDIUMTEXT with a binary collation on MySQL."""
         return dialect.type_descriptor(_long_text(dialect))
+
+
+class Names(TypeDecorator[tuple[str, ...]]):
+    """A list of names that SQL can look into: one name to a line, and a line break at either end.
+
+    No id holds a control character (``strata.policy.names``), so ``INSTR(list, '\\nname\\n')`` finds the name and
+    nothing else: no wildcards, no quoting, no collision between neighbours. NULL is no list at all.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return MEDIUMTEXT with a binary collation on MySQL."""
+        return dialect.type_descriptor(_long_text(dialect))
+
+    def process_bind_param(self, value: tuple[str, ...] | str | None, _dialect: Dialect) -> str | None:
+        """Write one name to a line; a string is a needle and stays as it is."""
+        return "".join(("\n", *(f"{name}\n" for name in value))) if isinstance(value, tuple) else value
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> tuple[str, ...] | None:
+        """Split into names."""
+        return None if value is None else tuple(value.split("\n")[1:-1])
 
 
 class Vector(TypeDecorator[bytes]):
