@@ -208,6 +208,15 @@ class Maintenance(Section):
     anomaly_factor: float = Field(3.0, ge=1.0, le=100.0, description="Writes against the median that flag an agent.")
 
 
+class Cli(Section):
+    """How the command line reaches a service."""
+
+    endpoint: str = Field("http://127.0.0.1:8610", description="Base URL of the service the commands talk to.")
+    key: str = Field("", repr=False, description="API key; empty = the admin key that the local stack left in its folder.")
+    agent: str = Field("admin", min_length=1, max_length=128, description="Agent id the commands act as.")
+    data_dir: str = Field(".strata", min_length=1, description="Folder of the local stack: database, queue, admin key.")
+
+
 class Settings(Section):
     """All sections together."""
 
@@ -224,6 +233,7 @@ class Settings(Section):
     auth: Auth = Auth()
     http: Http = Http()
     maintenance: Maintenance = Maintenance()
+    cli: Cli = Cli()
     log_level: str = Field("INFO", description="Level of the structured logs.")
 
     @classmethod

@@ -29,10 +29,11 @@ class Transport:
         clock: Clock | None = None,
     ) -> None:
         self.agent_id = agent_id
+        self.endpoint = endpoint.rstrip("/")
         self._retries = retries
         self._clock = clock or SystemClock()
         self._http = httpx.Client(
-            base_url=endpoint.rstrip("/"),
+            base_url=self.endpoint,
             headers={"Authorization": f"Bearer {api_key}"},
             timeout=timeout_seconds,
             transport=transport,
@@ -122,4 +123,5 @@ def _kinds(kind: type[errors.StrataError]) -> Iterator[type[errors.StrataError]]
 
 def _pause(attempt: int, retry_after: str | None) -> float:
     asked = float(retry_after) if retry_after and retry_after.isdigit() else 0.0
-    return min(MAX_WAIT_SECONDS, max(asked, random.uniform(0.05, 0.1) * 2**attempt))  # noqa: S311 jitter
+    pause: float = min(MAX_WAIT_SECONDS, max(asked, random.uniform(0.05, 0.1) * 2**attempt))  # noqa: S311 jitter
+    return pause

@@ -1,0 +1,5 @@
+"""Door: the queue's notices of ended sessions."""
+
+from strata.edge.sqs import door
+
+handler = door()

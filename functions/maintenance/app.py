@@ -1,0 +1,5 @@
+"""Door: the scheduled jobs."""
+
+from strata.edge.schedule import door
+
+handler = door()

@@ -1,0 +1,5 @@
+"""``python -m strata.cli`` is ``strata``."""
+
+from strata.cli import main
+
+main()

@@ -1,0 +1,39 @@
+"""Tables for people, JSON for programs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+MAX_CELL = 80
+
+
+def show(document: object) -> None:
+    """Print JSON."""
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, title: str = "") -> None:
+    """Print rows as a table with the given columns."""
+    grid = Table(*columns, title=title or None, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        grid.add_row(*(_cell(row.get(column)) for column in columns))
+    Console(width=None if Console().is_terminal else 160).print(grid)
+
+
+def show_or_table(document: object, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, json_: bool) -> None:
+    """Print the document as JSON or its rows as a table."""
+    if json_:
+        show(document)
+    else:
+        table(rows, columns)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
