@@ -59,7 +59,7 @@ def _picked(document: Any, only: str | None) -> Any:  # noqa: ANN401 either of t
 
 
 def _json_lines(text: str, stem: str, user: str) -> Iterator[Transcript]:
-    """Each line is one session (``{"messages": […], "session_id"?, "user_id"?}``), or one message of a single session."""
+    """Each line is a session (``{"messages": […], "session_id"?, "user_id"?}``) or a message of a single session."""
     single: list[Mapping[str, Any]] = []
     for number, line in enumerate(filter(str.strip, text.splitlines()), start=1):
         item = _parsed_line(line, number)

@@ -1,7 +1,7 @@
 """What is checked of an HTTP event before any route sees it.
 
-API Gateway's HTTP API hands paths over percent-decoded, so that an id with ``?`` or ``/`` in it would be read as something
-else; the route key and the path parameters are sound, and the path is rebuilt from them here, encoded. The body is
+API Gateway's HTTP API hands paths over percent-decoded, so that an id with ``?`` or ``/`` in it would be read as
+something else; the route key and the path parameters are sound, and the path is rebuilt from them here, encoded. The body is
 decoded once: size, encoding, JSON, and characters that cannot be stored (NUL, half of a surrogate pair) are refused.
 """
 
@@ -16,7 +16,6 @@ from urllib.parse import quote
 from strata.errors import InputError, PayloadTooLargeError, UnsupportedMediaTypeError, ValidationError
 
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
-MAX_DEPTH = 64
 _SUSPECT = re.compile(r"\\u(?:[dD][89abAB]|[dD][c-fC-F]|0000)")
 _PARAMETER = re.compile(r"\{(\w+)\+?\}")
 
@@ -49,7 +48,7 @@ def parsed(text: str) -> Any:  # noqa: ANN401 any JSON value
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
-        message = f"The body is nested deeper than {MAX_DEPTH} levels."
+        message = "The body is nested too deeply."
         raise ValidationError(message) from None
     if _SUSPECT.search(text):
         _refuse_unstorable(value)

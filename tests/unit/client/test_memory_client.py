@@ -1,0 +1,106 @@
+"""The client against a scripted service."""
+
+import json
+
+import httpx
+import pytest
+
+from strata import MemoryClient
+from strata.clock import FakeClock
+from strata.errors import NotFoundError, StrataError, TransientError, VersionConflictError
+
+Answer = httpx.Response | Exception
+
+
+class Service:
+    """Answers from a list and keeps what it was asked."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = iter(answers)
+        self.requests: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        answer = next(self.answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def client(self) -> MemoryClient:
+        return MemoryClient("http://x/", "shopper", "sk_1", transport=httpx.MockTransport(self), clock=FakeClock())
+
+
+def problem(status: int, code: str, **more: object) -> httpx.Response:
+    return httpx.Response(status, json={"code": code, "detail": "so it is", "request_id": "r1", **more})
+
+
+APPENDED = {"session_id": "s", "last_seq": 1, "replayed": 0, "messages": [], "skipped": []}
+
+
+def test_the_key_and_encoded_ids_are_sent() -> None:
+    service = Service(httpx.Response(200, json={"results": []}))
+    assert service.client().search_similar("user:a/b 你", "tea", 0.5) == []
+    request = service.requests[0]
+    assert request.headers["authorization"] == "Bearer sk_1"
+    assert request.url.raw_path == b"/v1/collections/user%3Aa%2Fb%20%E4%BD%A0/memories/search"
+    assert json.loads(request.content)["threshold"] == 0.5
+
+
+@pytest.mark.parametrize("first", [httpx.ConnectError("no"), httpx.ReadTimeout("late"), problem(503, "unavailable")])
+def test_an_append_is_repeated_with_the_same_message_ids(first: Answer) -> None:
+    service = Service(first, httpx.Response(200, json=APPENDED))
+    service.client().append("s", "u", [{"role": "user", "content": "hi"}])
+    assert service.requests[0].content == service.requests[1].content
+    assert json.loads(service.requests[0].content)["messages"][0]["message_id"]
+
+
+def test_an_update_is_not_repeated_after_an_answer_was_lost() -> None:
+    service = Service(httpx.ReadTimeout("late"))
+    with pytest.raises(TransientError):
+        service.client().update_memory("c", "m", content="x")
+    assert len(service.requests) == 1
+
+
+def test_an_update_is_repeated_if_it_was_never_sent() -> None:
+    service = Service(httpx.ConnectError("no"), problem(409, "version_conflict"))
+    with pytest.raises(VersionConflictError):
+        service.client().update_memory("c", "m", content="x", expected_version=1)
+    assert len(service.requests) == 2
+
+
+def test_repeats_end() -> None:
+    service = Service(*[problem(503, "storage_unavailable")] * 5)
+    with pytest.raises(TransientError) as caught:
+        service.client().get_memory("c", "m")
+    assert caught.value.code == "storage_unavailable"
+    assert len(service.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "code"),
+    [
+        (problem(404, "not_found"), NotFoundError, "not_found"),
+        (problem(418, "something_new"), StrataError, "internal"),
+        (httpx.Response(500, text="<html>"), StrataError, "internal"),
+    ],
+)
+def test_a_problem_becomes_the_error_of_its_code(answer: Answer, kind: type[StrataError], code: str) -> None:
+    with pytest.raises(StrataError) as caught:
+        Service(answer).client().get_memory("c", "m")
+    assert type(caught.value) is kind
+    assert caught.value.code == code
+
+
+def test_all_pages_are_followed() -> None:
+    def page(ids: list[str], after: str | None) -> httpx.Response:
+        base = {"collection": "c", "memory_type": "t", "agent_id": "a", "content": "x", "version": 1}
+        return httpx.Response(200, json={"memories": [{"memory_id": i, **base} for i in ids], "after": after})
+
+    service = Service(page(["1", "2"], "2"), page(["3"], None))
+    assert [record.memory_id for record in service.client().memories("c")] == ["1", "2", "3"]
+    assert service.requests[1].url.params["after"] == "2"
+
+
+def test_waiting_for_a_run_ends_with_the_run() -> None:
+    answers = [httpx.Response(200, json={"state": state}) for state in ("queued", "running", "succeeded")]
+    assert Service(*answers).client().wait_for_run("r")["state"] == "succeeded"
