@@ -3,12 +3,12 @@
 #   PYTHON   the interpreter the environment is made from (3.11 or newer)
 #   VENV     where the environment is
 #   ARGS     more arguments for what a target runs:  make test ARGS="-k window"
-#   ARCH     architecture of the built layer: aarch64 (deployed) or x86_64
+#   ARCH     processor that is built for: arm64 or x86_64
 
 PYTHON ?= python3
 VENV ?= .venv
 SAM_VENV ?= .venv-sam
-ARCH ?= aarch64
+ARCH ?= arm64
 ARGS ?=
 DEMO ?= $(BIN)/strata demo
 SERVE ?= $(BIN)/strata local up
@@ -51,7 +51,8 @@ bench: $(VENV)/.dev ## times against the floor: raw SQL, raw matrix product
 	@$(BIN)/python -m pytest tests/benchmarks -q -s $(ARGS)
 
 build: $(VENV)/.local $(SAM_VENV)/.sam ## what `sam deploy` uploads, in .aws-sam/build
-	$(SAM_ENV) LAYER_PLATFORM=$(ARCH)-manylinux_2_34 sam build $(ARGS)
+	@$(SAM_ENV) LAYER_PLATFORM=$(ARCH:arm64=aarch64)-manylinux_2_34 \
+		sam build --parameter-overrides Architecture=$(ARCH) $(ARGS)
 
 lock: $(BIN)/uv ## resolve the lock files anew
 	$(call lock,locks/installer.lock,--group installer)
