@@ -1,6 +1,5 @@
 """The servers of the tests do what the fault suites rely on."""
 
-import ssl
 from contextlib import closing
 
 import pymysql
@@ -112,8 +111,3 @@ class TestDatabases:
             return
         server: DatabaseServer = request.getfixturevalue("mariadb" if "mariadb" in request.node.name else "mysql")
         assert server.execute(f"SHOW TABLES IN {database_url.rpartition('/')[2]}") == []
-
-
-def test_the_authority_vouches_for_its_server(certificates: Certificates) -> None:
-    context = ssl.create_default_context(cafile=str(certificates.ca))
-    assert context.cert_store_stats()["x509_ca"] == 1
