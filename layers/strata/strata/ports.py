@@ -253,10 +253,6 @@ class MemoryDraft:
     superseded_by: str | None = None
     """Set if it is written already superseded."""
     confidence: float = 1.0
-    unless_fingerprint: bool = False
-    """True: if a live memory of the same collection and type has this fingerprint, return that one with
-    ``created=False`` and write nothing; checked under the collection's row lock, so that two sessions that end
-    together with the same fact store it once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -502,11 +498,11 @@ class RunStore(Protocol):
         """
         ...
 
-    def save_judgement(self, lease: Lease, tenant: str, judgement: Judgement, *, now: datetime) -> None:
+    def save_judgement(self, lease: Lease, tenant: str, judgement: Judgement) -> None:
         """Store the judge's answer, so that it is not asked again after a crash."""
         ...
 
-    def save_plan(self, lease: Lease, tenant: str, plan: Plan, *, now: datetime) -> None:
+    def save_plan(self, lease: Lease, tenant: str, plan: Plan) -> None:
         """Store the plan; state becomes ``planned``."""
         ...
 
@@ -555,7 +551,7 @@ class RunStore(Protocol):
         """
         ...
 
-    def mark_undone(self, tenant: str, run_id: str, *, now: datetime) -> Run:
+    def mark_undone(self, tenant: str, run_id: str) -> Run:
         """Mark a succeeded run as undone."""
         ...
 
@@ -584,7 +580,7 @@ class RunStore(Protocol):
         ...
 
     def quarantine(
-        self, tenant: str, run: Run, content: str, reason: str, collection: str, memory_type: str, *, now: datetime
+        self, run: Run, content: str, reason: str, collection: str, memory_type: str, *, now: datetime
     ) -> None:
         """Set a text aside for review; repeats are ignored."""
         ...

@@ -1,0 +1,123 @@
+"""What a run leaves to be done later: removals from a provider, adds to be seen there, texts to be reviewed."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, select, update
+from sqlalchemy.engine import Connection
+
+from strata.model.runs import Retirement, Run
+from strata.ports import ReadBack
+from strata.storage.inserts import insert_missing
+from strata.storage.run_rows import receipt_from, retirement_from
+from strata.storage.tables import provider_copies, quarantine, run_receipts, runs
+from strata.storage.tables import retirements as table
+
+FIRST_WAIT_SECONDS = 60
+LONGEST_WAIT_SECONDS = 6 * 3_600
+
+
+def add(connection: Connection, retirements: Sequence[Retirement], now: datetime) -> None:
+    """Note removals; those already noted stay as they are."""
+    rows = [
+        {**{name: getattr(item, name) for name in Retirement.__dataclass_fields__}, "created_at": now, "due_at": now}
+        for item in retirements
+    ]
+    insert_missing(connection, table, rows)
+
+
+def due(connection: Connection, now: datetime, limit: int) -> list[Retirement]:
+    """Return removals that should be tried, longest due first."""
+    wanted = select(table).where(table.c.done_at.is_(None), table.c.due_at <= now).order_by(table.c.due_at).limit(limit)
+    return [retirement_from(row) for row in connection.execute(wanted)]
+
+
+def note_result(connection: Connection, item: Retirement, error: str, now: datetime) -> None:
+    """Mark done, or failed and due again later."""
+    tried = item.attempts + 1
+    outcome = {"last_error": error, "due_at": now + wait_after(tried)} if error else {"done_at": now, "last_error": ""}
+    this = (table.c.tenant == item.tenant) & (table.c.retirement_id == item.retirement_id) & table.c.done_at.is_(None)
+    connection.execute(update(table).where(this).values(attempts=tried, **outcome))
+
+
+def wait_after(attempts: int) -> timedelta:
+    """Return how long to wait after so many failures: doubling, capped."""
+    return timedelta(seconds=min(FIRST_WAIT_SECONDS * 2 ** min(attempts - 1, 20), LONGEST_WAIT_SECONDS))
+
+
+def due_read_backs(connection: Connection, now: datetime, limit: int) -> list[ReadBack]:
+    """Return adds that should be looked for, longest due first."""
+    wanted = select(run_receipts).where(run_receipts.c.verify_at <= now).order_by(run_receipts.c.verify_at).limit(limit)
+    return [
+        ReadBack(tenant=row.tenant, run_id=row.run_id, receipt=receipt_from(row), attempts=row.verify_attempts)
+        for row in connection.execute(wanted)
+    ]
+
+
+def note_read_back(
+    connection: Connection, check: ReadBack, external_ids: Sequence[str], error: str, now: datetime
+) -> None:
+    """Mark an add as seen under its lasting ids, or as due again later."""
+    tried = check.attempts + 1
+    if error:
+        values = {"verify_attempts": tried, "verify_at": now + wait_after(tried)}
+    else:
+        values = {"verify_attempts": tried, "verify_at": None, "external_ids": list(external_ids)}
+        _note_copies(connection, check, external_ids, now)
+    connection.execute(update(run_receipts).where(_this_receipt(check)).values(**values))
+
+
+def _note_copies(connection: Connection, check: ReadBack, external_ids: Sequence[str], now: datetime) -> None:
+    copy = (
+        (provider_copies.c.tenant == check.tenant)
+        & (provider_copies.c.provider == check.receipt.provider)
+        & (provider_copies.c.memory_id == check.receipt.memory_id)
+    )
+    known = connection.execute(select(provider_copies).where(copy)).first()
+    if known is None:
+        return
+    shared = {"created_at": known.created_at, "verified_at": now, "user_id": known.user_id}
+    place = {"tenant": check.tenant, "collection": known.collection, "provider": check.receipt.provider}
+    rows = [
+        {"memory_id": check.receipt.memory_id, "external_id": external_id, **place, **shared}
+        for external_id in external_ids
+    ]
+    insert_missing(connection, provider_copies, rows)
+
+
+def _this_receipt(check: ReadBack) -> ColumnElement[bool]:
+    return (
+        (run_receipts.c.tenant == check.tenant)
+        & (run_receipts.c.run_id == check.run_id)
+        & (run_receipts.c.write_key == check.receipt.key)
+        & (run_receipts.c.provider == check.receipt.provider)
+    )
+
+
+def set_aside(
+    connection: Connection, run: Run, content: str, reason: str, collection: str, memory_type: str, now: datetime
+) -> None:
+    """Put a text into quarantine, once for each run and text."""
+    quarantine_id = hashlib.sha256(f"{run.run_id}\0{collection}\0{content}".encode()).hexdigest()[:32]
+    row = {
+        "tenant": run.tenant,
+        "quarantine_id": quarantine_id,
+        "collection": collection,
+        "memory_type": memory_type,
+        "content": content,
+        "reason": reason,
+        "actor": run.agent_id,
+        "session_id": run.session_id,
+        "run_id": run.run_id,
+        "created_at": now,
+        "decision": "",
+    }
+    insert_missing(connection, quarantine, [row])
+
+
+def add_copies(connection: Connection, tenant: str, run_id: str, rows: Sequence[dict[str, str]], now: datetime) -> None:
+    """Note where a provider keeps a user's memory, so that an erasure finds it."""
+    user_id = connection.scalar(select(runs.c.user_id).where(runs.c.tenant == tenant, runs.c.run_id == run_id)) or ""
+    full = [{**row, "tenant": tenant, "user_id": user_id, "created_at": now} for row in rows]
+    insert_missing(connection, provider_copies, full)
