@@ -40,7 +40,7 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, template
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-timing --no-logo
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/python infra/lint.py template.yaml
 
 format: $(VENV)/.dev ## rewrite the sources in the house's format
