@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ COUNTER = TokenCounter()
 SUMMARY = Summary(text="用户在问库存。", tokens=COUNTER.count("用户在问库存。"), upto_seq=4, created_at=NOW)
 
 
-def message(seq: int, role: Role, content: object = "", **fields: object) -> Message:
+def message(seq: int, role: Role, content: Any = "", **fields: Any) -> Message:
     made = Message(
         seq=seq, role=role, content=content, kind=Kind.CHAT, message_id=f"m{seq}", agent_id="a", tokens=0,
         digest="", created_at=NOW, said_at=NOW, **fields,
@@ -126,7 +127,7 @@ def test_of_a_message_in_parts_the_part_that_does_not_fit_is_cut() -> None:
     image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
     parts = ({"type": "text", "text": "看这个"}, image, {"type": "text", "text": "合同 " * 4_000})
     (cut,) = window([message(1, Role.USER, parts)], 2_000).messages
-    assert cut.content is not None
+    assert isinstance(cut.content, tuple)
     assert cut.content[:2] == parts[:2]
     assert str(cut.content[2]["text"]).endswith(MARK)
     (small,) = window([message(1, Role.USER, parts)], 200).messages
@@ -187,10 +188,8 @@ def test_invariants(messages: list[Message], max_tokens: int, with_summary: bool
     if chosen.truncated_seq is None:
         assert all(one in messages for one in chosen.messages)
         assert chosen.tokens <= max_tokens
-    newest_is_stray = messages[-1].tool_call_id == "never made"
-    assert_results_have_their_calls(
-        replace(chosen, messages=chosen.messages[:-1] if newest_is_stray else chosen.messages)
-    )
+    if messages[-1].tool_call_id != "never made":
+        assert_results_have_their_calls(chosen)
     for made_call in chosen.messages:
         for made in made_call.tool_calls:
             answers = {one.seq for one in messages if one.tool_call_id == made["id"]}

@@ -63,6 +63,10 @@ def select(
     )
 
 
+def _group(messages: Sequence[Message]) -> _Group:
+    return _Group(messages=tuple(messages), tokens=sum(message.tokens for message in messages))
+
+
 def _newest_that_fit(groups: Sequence[_Group], budget: int) -> list[_Group]:
     kept: list[_Group] = []
     for group in reversed(groups):
@@ -81,13 +85,11 @@ def _grouped(messages: Sequence[Message]) -> list[_Group]:
         call = calls.get(message.tool_call_id or "") if message.role is Role.TOOL else None
         if call is not None:
             start_of[call : place + 1] = [start_of[call]] * (place + 1 - call)
-        calls |= {call_id: place for call_id in _made_by(message)}
+        calls |= dict.fromkeys(_made_by(message), place)
     members: dict[int, list[Message]] = {}
     for start, message in zip(start_of, messages, strict=True):
         members.setdefault(start, []).append(message)
-    return [
-        _Group(messages=tuple(group), tokens=sum(message.tokens for message in group)) for group in members.values()
-    ]
+    return [_group(group) for group in members.values()]
 
 
 def _answered(messages: Sequence[Message]) -> list[Message]:
@@ -114,7 +116,7 @@ def _shrunk(group: _Group, budget: int, counter: TokenCounter) -> _Group:
             cut = _cut(members[place], members[place].tokens - excess, counter)
             excess -= members[place].tokens - cut.tokens
             members[place] = cut
-    return _Group(messages=tuple(members), tokens=sum(message.tokens for message in members))
+    return _group(members)
 
 
 def _cut(message: Message, tokens: int, counter: TokenCounter) -> Message:
