@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import BigInteger, DateTime, Integer, LargeBinary, String, Text
-from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -40,7 +40,7 @@ class Id(TypeDecorator[str]):
         """Encode for VARBINARY."""
         return value.encode() if value is not None and dialect.name == "mysql" else value
 
-    def process_result_value(self, value: object, _dialect: Dialect) -> str | None:
+    def process_result_value(self, value: Any, _dialect: Dialect) -> str | None:  # noqa: ANN401
         """Decode what VARBINARY gives back."""
         return value.decode() if isinstance(value, bytes) else value
 
@@ -55,19 +55,19 @@ class Instant(TypeDecorator[datetime]):
         """Return DATETIME(6) on MySQL."""
         if dialect.name == "mysql":
             return dialect.type_descriptor(mysql.DATETIME(fsp=6))
-        return dialect.type_descriptor(sqlite.DATETIME())
+        return dialect.type_descriptor(DateTime())
 
     def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
         """Turn into naive UTC; a naive value is a programming error."""
         return value.astimezone(UTC).replace(tzinfo=None) if value is not None else None
 
-    def process_result_value(self, value: object, _dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
         """Mark as UTC again."""
         return value.replace(tzinfo=UTC) if value is not None else None
 
 
 class Json(TypeDecorator[Any]):
-    """A JSON value as compact UTF-8 text (never ``\\u`` escapes)."""
+    """A JSON value as compact UTF-8 text, never with escapes for what UTF-8 can say."""
 
     impl = Text
     cache_ok = True
@@ -80,7 +80,7 @@ class Json(TypeDecorator[Any]):
         """Write compactly, in the language's own characters."""
         return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
-    def process_result_value(self, value: object, _dialect: Dialect) -> object:
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> object:
         """Parse."""
         return None if value is None else json.loads(value)
 
@@ -99,8 +99,8 @@ class LongText(TypeDecorator[str]):
 class Names(TypeDecorator[tuple[str, ...]]):
     """A list of names that SQL can look into: one name to a line, and a line break at either end.
 
-    No id holds a control character (``strata.policy.names``), so ``INSTR(list, '\\nname\\n')`` finds the name and
-    nothing else: no wildcards, no quoting, no collision between neighbours. NULL is no list at all.
+    No id holds a control character (``strata.policy.names``), so a search for the name between two line
+    breaks finds it and nothing else: no wildcards, no quoting, no collision between neighbours. NULL is no list at all.
     """
 
     impl = Text

@@ -54,6 +54,9 @@ BUILT_IN_TYPES: dict[str, int] = {
 }
 """Built-in memory types with their default life in seconds; 0 = for ever."""
 
+REPEATABLE_TYPES = frozenset({"episode"})
+"""Turns, not facts: the same words may stand in them twice."""
+
 
 def _tenant() -> Column[str]:
     return Column("tenant", Id(256), nullable=False)
@@ -161,8 +164,8 @@ collections = Table(
     _tenant(),
     Column("name", Id(COLLECTION_BYTES), nullable=False),
     Column("kind", String(16), nullable=False),
-    Column("open_read", Boolean, nullable=False),
-    Column("open_write", Boolean, nullable=False),
+    Column("read_agents", Names),
+    Column("write_agents", Names),
     Column("memory_types", Names),
     Column("conflict_policy", String(32), nullable=False),
     Column("change_seq", Number, nullable=False, default=0),
@@ -172,18 +175,7 @@ collections = Table(
     UniqueConstraint("tenant", "name", name="uq_collections_name"),
     **OPTIONS,
 )
-"""``open_read``/``open_write``: every agent of the tenant may register; otherwise ``collection_agents`` lists who."""
-
-collection_agents = Table(
-    "collection_agents",
-    metadata,
-    Column("collection_no", Number, ForeignKey("collections.collection_no", ondelete="CASCADE"), nullable=False),
-    Column("agent_id", Id(), nullable=False),
-    Column("may_read", Boolean, nullable=False),
-    Column("may_write", Boolean, nullable=False),
-    PrimaryKeyConstraint("collection_no", "agent_id"),
-    **OPTIONS,
-)
+"""Who may register, and for which types; NULL = every agent of the tenant, every type."""
 
 registrations = Table(
     "registrations",

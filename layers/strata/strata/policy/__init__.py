@@ -1,0 +1,1 @@
+"""Who may do what, for how long, and which change wins. Pure."""

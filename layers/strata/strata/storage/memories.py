@@ -1,0 +1,157 @@
+"""The memory store on SQL. Every change is one transaction: counter, memory, version, links, one audit event."""
+
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, select
+from sqlalchemy.exc import IntegrityError
+
+from strata.errors import ConflictError, NotFoundError, VersionConflictError
+from strata.model.memories import ChangeKind, ConflictPolicy, Memory, MemoryType
+from strata.policy.versions import is_conflict
+from strata.ports import Access, MemoryDraft, MemoryEdit, Written
+from strata.storage.memory_edits import changes_something, edited
+from strata.storage.memory_queries import Condition, memories, stored
+from strata.storage.memory_reads import MemoryReads, is_layer, named
+from strata.storage.memory_rows import edit_key, first_memory, first_version, memory_of, next_version
+from strata.storage.memory_writes import make_collection, take_turn, twin, write_first, write_next
+from strata.storage.refusals import record_refusal
+from strata.storage.rights import unexpired
+from strata.storage.tables import REPEATABLE_TYPES, collections, memory_table, memory_versions
+
+
+class SqlMemoryStore(MemoryReads):
+    """The port ``MemoryStore``."""
+
+    def insert(self, access: Access, draft: MemoryDraft, *, now: datetime) -> Written:
+        """Insert with version 1, its version row and its audit event, in one transaction.
+
+        Raises:
+            NotFoundError: the agent may not write there.
+            ConflictError: the id belongs to a memory of another collection.
+            UnknownMemoryTypeError: no such type.
+        """
+        memory_type = self._type(draft.memory_type)
+        try:
+            written = self._try_insert(access, draft, memory_type, now)
+            if written is None and is_layer(draft.collection):
+                self._database.write(lambda c: make_collection(c, access.tenant, draft.collection, now))
+                written = self._try_insert(access, draft, memory_type, now)
+        except IntegrityError:
+            return self._already_there(access, draft)
+        return written or self._refuse_insert(access, draft.collection, now)
+
+    def edit(self, access: Access, collection: str, edit: MemoryEdit, *, now: datetime) -> Written:
+        """Apply a change as a new version, under the collection's conflict policy.
+
+        Raises:
+            NotFoundError: absent, expired, or not writable for this agent.
+            VersionConflictError: outdated ``expected_version`` under ``reject``.
+            UnknownMemoryTypeError: no such type to move to.
+        """
+        if edit.memory_type is not None:
+            self._type(edit.memory_type)
+        try:
+            return self._database.write(lambda c: self._edit(c, access, collection, edit, now))
+        except (IntegrityError, NotFoundError, VersionConflictError) as error:
+            repeated = self._repeated(access, collection, edit)
+            if repeated is not None:
+                return repeated
+            if isinstance(error, NotFoundError):
+                self._refuse(access, collection, edit.memory_id, edit.change.value, now)
+            raise
+
+    def _try_insert(self, access: Access, draft: MemoryDraft, memory_type: MemoryType, now: datetime) -> Written | None:
+        return self._database.write(lambda connection: self._insert(connection, access, draft, memory_type, now))
+
+    def _insert(
+        self, connection: Connection, access: Access, draft: MemoryDraft, memory_type: MemoryType, now: datetime
+    ) -> Written | None:
+        if not take_turn(connection, access, draft.collection, now, draft.memory_type):
+            return None
+        memory = first_memory(draft, access.tenant, access.agent_id, now)
+        if memory.is_live(now) and draft.fingerprint and draft.memory_type not in REPEATABLE_TYPES:
+            same = twin(memory_type, access, draft, now)
+            row = connection.execute(stored([memory_type], lambda _table: same).limit(1)).mappings().first()
+            if row is not None:
+                return Written(memory=memory_of(row), created=False)
+        write_first(connection, memory_table(memory_type.table), memory, first_version(memory, draft), draft.links)
+        return Written(memory=memory, created=True)
+
+    def _already_there(self, access: Access, draft: MemoryDraft) -> Written:
+        """A repeat of a deterministic id changes nothing, whatever became of the memory since."""
+        found = self._stored_one(access, draft.collection, draft.memory_id)
+        if found is None:
+            raise ConflictError("This memory id is in use elsewhere.", fields={"memory_id": draft.memory_id})
+        return Written(memory=found, created=False)
+
+    def _refuse_insert(self, access: Access, collection: str, now: datetime) -> Written:
+        if is_layer(collection) or self._collection_exists(access.tenant, collection):
+            record_refusal(self._database, access, collection, "", "insert", now)
+        raise NotFoundError
+
+    def _edit(
+        self, connection: Connection, access: Access, collection: str, edit: MemoryEdit, now: datetime
+    ) -> Written:
+        if not take_turn(connection, access, collection, now, edit.memory_type):
+            raise NotFoundError
+        query = memories(
+            self._all_types(),
+            access,
+            named(collection, edit.memory_id),
+            now,
+            rights=("read", "write"),
+            state=_editable(edit.change, now),
+        )
+        row = connection.execute(query).mappings().first()
+        if row is None:
+            raise NotFoundError
+        return self._apply(connection, access, memory_of(row), ConflictPolicy(row["conflict_policy"]), edit, now)
+
+    def _apply(
+        self,
+        connection: Connection,
+        access: Access,
+        memory: Memory,
+        policy: ConflictPolicy,
+        edit: MemoryEdit,
+        now: datetime,
+    ) -> Written:
+        if not changes_something(memory, edit):
+            return Written(memory=memory, created=False)
+        conflict = is_conflict(edit.change, present=memory.version, expected=edit.expected_version, policy=policy)
+        after = edited(memory, edit, access.agent_id, now)
+        tables = (self._table(memory.memory_type), self._table(after.memory_type))
+        write_next(connection, tables, after, next_version(after, edit, conflict=conflict), edit.key)
+        return Written(memory=after, created=True, conflict=conflict)
+
+    def _repeated(self, access: Access, collection: str, edit: MemoryEdit) -> Written | None:
+        """The same agent's edit under the same key was applied before: answer with the memory as it is."""
+        version = memory_versions.c
+        query = select(version.version).where(
+            version.tenant == access.tenant,
+            version.memory_id == edit.memory_id,
+            version.edit_key == edit_key(edit.key),
+            version.agent_id == access.agent_id,
+        )
+        if not edit.key or not self._rows(query):
+            return None
+        found = self._stored_one(access, collection, edit.memory_id)
+        return None if found is None else Written(memory=found, created=False)
+
+    def _stored_one(self, access: Access, collection: str, memory_id: str) -> Memory | None:
+        def own(table: Table) -> ColumnElement[bool]:
+            return and_(table.c.tenant == access.tenant, named(collection, memory_id)(table))
+
+        return next(iter(self._memories(stored(self._all_types(), own))), None)
+
+    def _collection_exists(self, tenant: str, name: str) -> bool:
+        own = and_(collections.c.tenant == tenant, collections.c.name == name)
+        return bool(self._rows(select(collections.c.collection_no).where(own)))
+
+    def _table(self, memory_type: str) -> Table:
+        return memory_table(self._type(memory_type).table)
+
+
+def _editable(change: ChangeKind, now: datetime) -> Condition | None:
+    """What is not live can only be restored, and only as long as it has not run out."""
+    return (lambda table: unexpired(table, now)) if change is ChangeKind.RESTORE else None

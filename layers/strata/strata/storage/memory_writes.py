@@ -1,0 +1,187 @@
+"""The statements of one change, run inside the caller's transaction.
+
+A change first takes its turn in the collection: ``change_seq`` is raised under the row's lock, with the agent's right
+in the same statement. What is read afterwards is therefore what the change is made on, on MySQL too, where the
+transaction's snapshot begins with the first plain SELECT.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Table, and_, delete, insert, literal, select, update
+
+from strata.model.events import NewEvent
+from strata.model.memories import ChangeKind, Memory, MemoryType, MemoryVersion, collection_kind
+from strata.ports import Access, MemoryDraft
+from strata.storage.columns import Id, Names
+from strata.storage.events import append_event
+from strata.storage.memory_rows import memory_values, version_values
+from strata.storage.rights import live, may, memory_allows
+from strata.storage.tables import (
+    collections,
+    memory_links,
+    memory_table,
+    memory_tombstones,
+    memory_versions,
+)
+
+EVENT_KINDS = {
+    ChangeKind.INSERT: "memory.inserted",
+    ChangeKind.UPDATE: "memory.updated",
+    ChangeKind.SUPERSEDE: "memory.superseded",
+    ChangeKind.ROLLBACK: "memory.rolled_back",
+    ChangeKind.DELETE: "memory.deleted",
+    ChangeKind.RESTORE: "memory.restored",
+    ChangeKind.MOVE: "memory.moved",
+    ChangeKind.RENEW: "memory.renewed",
+    ChangeKind.UNDO: "memory.undone",
+}
+
+
+def take_turn(
+    connection: Connection, access: Access, collection: str, now: datetime, memory_type: str | None = None
+) -> bool:
+    """Raise the collection's change counter and hold its row; False if it is absent or not the agent's to write."""
+    wanted_type = None if memory_type is None else literal(memory_type, Id())
+    turn = (
+        update(collections)
+        .where(collections.c.tenant == access.tenant, collections.c.name == collection)
+        .where(may("write", access, now, memory_type=wanted_type))
+        .values(change_seq=collections.c.change_seq + 1)
+    )
+    return connection.execute(turn).rowcount == 1
+
+
+def make_collection(connection: Connection, tenant: str, name: str, now: datetime) -> None:
+    """Make the row of a collection that is open to whom its layer belongs, if there is none."""
+    first = insert(collections).prefix_with("IGNORE", dialect="mysql").prefix_with("OR IGNORE", dialect="sqlite")
+    connection.execute(first.values(**default_policy(tenant, name, now)))
+
+
+def default_policy(tenant: str, name: str, now: datetime) -> dict[str, Any]:
+    """Return the column values of a collection that is open to whom its layer belongs.
+
+    Counters start at the clock's milliseconds, so that a collection which is removed and made again never repeats a
+    number that an index may still remember.
+    """
+    start = int(now.timestamp() * 1_000)
+    return {
+        "tenant": tenant,
+        "name": name,
+        "kind": collection_kind(name).value,
+        "read_agents": None,
+        "write_agents": None,
+        "memory_types": None,
+        "conflict_policy": "last_writer_wins",
+        "change_seq": start,
+        "purged_seq": start,
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+def twin(memory_type: MemoryType, access: Access, draft: MemoryDraft, now: datetime) -> ColumnElement[bool]:
+    """Return the condition for a live memory that says the same, about the same user, to the same readers."""
+    table = memory_table(memory_type.table)
+    return and_(
+        table.c.tenant == access.tenant,
+        table.c.collection == draft.collection,
+        table.c.fingerprint == draft.fingerprint,
+        table.c.user_id == draft.user_id,
+        _equal(table.c.read_agents, draft.policy.read_agents),
+        _equal(table.c.write_agents, draft.policy.write_agents),
+        memory_allows("read", table, access),
+        live(table, now),
+    )
+
+
+def write_first(
+    connection: Connection, table: Table, memory: Memory, version: MemoryVersion, links: tuple[tuple[str, str], ...]
+) -> None:
+    """Insert memory, version, links and event. Raises IntegrityError if the id is in use."""
+    connection.execute(insert(table).values(**memory_values(memory), change_seq=_change_seq(memory)))
+    connection.execute(insert(memory_versions).values(**version_values(version, "")))
+    if links:
+        connection.execute(insert(memory_links), [_link(memory, other, relation) for other, relation in links])
+    append_event(connection, memory.tenant, change_event(memory, version), memory.updated_at)
+
+
+def write_next(
+    connection: Connection, tables: tuple[Table, Table], memory: Memory, version: MemoryVersion, key: str
+) -> None:
+    """Replace memory by its next version, wherever it lives now; add version and event.
+
+    Raises IntegrityError if the key was used for this memory before.
+    """
+    old, new = tables
+    values = {**memory_values(memory), "change_seq": _change_seq(memory)}
+    where = and_(old.c.tenant == memory.tenant, old.c.memory_id == memory.memory_id)
+    if old is new:
+        connection.execute(update(old).where(where).values(**values))
+    else:
+        connection.execute(delete(old).where(where))
+        connection.execute(insert(new).values(**values))
+    connection.execute(insert(memory_versions).values(**version_values(version, key)))
+    _mind_tombstone(connection, memory, version)
+    append_event(connection, memory.tenant, change_event(memory, version), memory.updated_at)
+
+
+def change_event(memory: Memory, version: MemoryVersion) -> NewEvent:
+    """Return the event of a change: ids, numbers and digests, never a word of the memory."""
+    detail: dict[str, Any] = {
+        "version": version.version,
+        "memory_type": memory.memory_type,
+        "digest": memory.digest,
+        "version_digest": version.digest,
+    }
+    optional = {"conflict": version.conflict, "run_id": version.run_id, "rolled_back_to": version.rolled_back_to}
+    detail |= {name: value for name, value in optional.items() if value}
+    return NewEvent(
+        kind=EVENT_KINDS[version.change],
+        actor=version.agent_id,
+        collection=memory.collection,
+        memory_id=memory.memory_id,
+        detail=detail,
+    )
+
+
+def _change_seq(memory: Memory) -> ScalarSelect[Any]:
+    own = and_(collections.c.tenant == memory.tenant, collections.c.name == memory.collection)
+    return select(collections.c.change_seq).where(own).scalar_subquery()
+
+
+def _equal(names: ColumnElement[Any], wanted: tuple[str, ...] | None) -> ColumnElement[bool]:
+    return names.is_(None) if wanted is None else names == literal(wanted, Names())
+
+
+def _link(memory: Memory, other_id: str, relation: str) -> dict[str, Any]:
+    return {
+        "tenant": memory.tenant,
+        "memory_id": memory.memory_id,
+        "other_id": other_id,
+        "relation": relation,
+        "created_at": memory.created_at,
+    }
+
+
+def _mind_tombstone(connection: Connection, memory: Memory, version: MemoryVersion) -> None:
+    """Remember what was deleted on purpose; forget it when it is restored."""
+    tombstone = memory_tombstones.c
+    if version.change is ChangeKind.DELETE:
+        connection.execute(insert(memory_tombstones).values(**_tombstone(memory)))
+    if version.change is ChangeKind.RESTORE:
+        own = and_(tombstone.tenant == memory.tenant, tombstone.collection == memory.collection)
+        connection.execute(delete(memory_tombstones).where(own, tombstone.memory_id == memory.memory_id))
+
+
+def _tombstone(memory: Memory) -> dict[str, Any]:
+    return {
+        "tenant": memory.tenant,
+        "collection": memory.collection,
+        "fingerprint": memory.fingerprint,
+        "memory_id": memory.memory_id,
+        "memory_type": memory.memory_type,
+        "content": memory.content,
+        "deleted_by": memory.agent_id,
+        "deleted_at": memory.updated_at,
+    }
