@@ -20,7 +20,6 @@ from tests.servers.certificates import Certificates, make_certificates
 from tests.servers.process import ServerProcess
 
 MYSQL_FOLDER = Path(__file__).parents[2] / ".servers" / "mysql"
-_LEFT_OUT = "server missing: "
 _Server = TypeVar("_Server", bound=ServerProcess | caches.RedisCluster)
 
 MARIADB = pytest.param("mariadb", marks=pytest.mark.mariadb)
@@ -29,18 +28,16 @@ REDIS = pytest.param("redis", marks=pytest.mark.redis)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which servers were missing, and how many tests that left out."""
-    reasons = [_missing_server(report) for report in terminalreporter.stats.get("skipped", [])]
-    left_out = Counter(reason for reason in reasons if reason)
+    """Say what was left out, why, and how many tests that were."""
+    left_out = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", []))
     if left_out:
-        terminalreporter.section("left out for want of a server")
+        terminalreporter.section("left out")
     for reason, tests in sorted(left_out.items()):
-        terminalreporter.write_line(f"{tests:5} tests: {reason}")
+        terminalreporter.write_line(f"{tests:5} {'test' if tests == 1 else 'tests'}: {reason}")
 
 
-def _missing_server(report: pytest.TestReport) -> str:
-    reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else ""
-    return reason.partition(_LEFT_OUT)[2]
+def _reason(report: pytest.TestReport) -> str:
+    return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).removeprefix("Skipped: ")
 
 
 def _require(package: str, *binaries: str) -> None:
@@ -48,7 +45,7 @@ def _require(package: str, *binaries: str) -> None:
     if missing and os.environ.get("CI"):
         pytest.fail(f"{missing} must be there in CI", pytrace=False)
     if missing:
-        pytest.skip(f"{_LEFT_OUT}{' and '.join(missing)} not found (apt-get install {package})")
+        pytest.skip(f"{' and '.join(missing)} not found (apt-get install {package})")
 
 
 def _run(server: _Server) -> Iterator[_Server]:
@@ -98,7 +95,7 @@ def breakable_mariadb(mariadb_installed: Path, tmp_path_factory: pytest.TempPath
 def mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[databases.MySql]:
     """A real MySQL shared by the run. It comes from a suite that moves, so it may be missing in CI as well."""
     if not (MYSQL_FOLDER / "usr/sbin/mysqld").exists():
-        pytest.skip(f"{_LEFT_OUT}MySQL is not unpacked (tests/servers/fetch_mysql.sh .servers/mysql)")
+        pytest.skip("MySQL is not unpacked (tests/servers/fetch_mysql.sh .servers/mysql)")
     yield from _run(databases.MySql(MYSQL_FOLDER, tmp_path_factory.mktemp("mysql")))
 
 
