@@ -143,6 +143,8 @@ def _joined(pairs: Any) -> dict[str, str]:  # noqa: ANN401 any iterable of pairs
 
 def _body(raw: bytes, content_type: str) -> tuple[str, bool]:
     """Return the body and whether it is base64: only a text type that really is UTF-8 travels as text."""
+    if not raw:
+        return "", False
     if _TEXT.fullmatch(content_type.partition(";")[0].strip()):
         try:
             return raw.decode(), False

@@ -56,11 +56,17 @@ class LocalFunction:
         if len(payload) > MAX_PAYLOAD_BYTES:
             raise PayloadTooLarge
         context = context_for(self.spec, request_id or str(uuid.uuid4()), self._clock)
-        return json.loads(self._answer(self._threads.submit(self._handler, json.loads(payload), context)))
+        return json.loads(self._answer(self._started(json.loads(payload), context)))
 
     def close(self) -> None:
         """Take no more invocations; do not wait for a handler that hangs."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _started(self, event: dict[str, Any], context: LambdaContext) -> "Future[object]":
+        try:
+            return self._threads.submit(self._handler, event, context)
+        except RuntimeError as error:  # closed, or the machine has no thread left
+            raise FunctionFailed from error
 
     def _answer(self, running: "Future[object]") -> str:
         try:

@@ -98,6 +98,7 @@ class _BodyRefused(Exception):
 
 class _Connection(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
     timeout = IDLE_SECONDS
