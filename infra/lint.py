@@ -51,7 +51,7 @@ def problems(template: Path) -> list[str]:
 
 
 def _lint(path: Path) -> list[Any]:
-    return lint_file(path, config=ManualArgs(regions=[REGION], ignore_checks=IGNORED))
+    return list(lint_file(path, config=ManualArgs(regions=[REGION], ignore_checks=IGNORED)))
 
 
 def _plain(node: Any) -> Any:

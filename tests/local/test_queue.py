@@ -294,7 +294,8 @@ def test_a_transaction_that_fails_leaves_nothing_behind(queue: FifoQueue, journa
 
 def test_threads_that_send_and_receive_together_lose_and_repeat_nothing(journal: Journal, clock: FakeClock) -> None:
     queue = make_queue(journal, clock)
-    start, taken = Barrier(4), []
+    start = Barrier(4)
+    taken: list[str] = []
 
     def sender(group: str) -> None:
         start.wait()
