@@ -54,6 +54,9 @@ class Cache(Section):
     url: str = Field("memory://", description="memory://, redis://…, rediss://…; add ?cluster=true for cluster mode.")
     list_length: int = Field(200, ge=1, le=10_000, description="Messages kept in a session's cached list.")
     ttl_seconds: int = Field(86_400, ge=1, le=2_592_000, description="Life of a session's keys after the last touch.")
+    verify_seconds: float = Field(
+        2.0, ge=0.0, le=600.0, description="A list not written or checked for this long is compared with the database."
+    )
     connect_timeout_seconds: Seconds = Field(0.3, description="Limit for one connection attempt.")
     timeout_seconds: Seconds = Field(0.5, description="Limit for one answer.")
     breaker_failures: int = Field(3, ge=1, le=100, description="Failures in a row that open the breaker.")
@@ -80,6 +83,7 @@ class Database(Section):
     pool_size: int = Field(2, ge=1, le=64, description="Connections one process keeps; also its upper bound.")
     pool_wait_seconds: Seconds = Field(2.0, description="Wait for a free connection.")
     retries: int = Field(4, ge=0, le=10, description="Repeats after a deadlock, a lock timeout or a lost connection.")
+    retry_seconds: Seconds = Field(8.0, description="No repeat starts later than this after the first attempt.")
     lock_wait_seconds: Seconds = Field(5.0, description="SQLite's busy timeout.")
 
 
@@ -121,6 +125,9 @@ class Consolidation(Section):
     short_text_chars: int = Field(60, ge=1, le=1_000, description="Longest text for the Levenshtein proposal.")
     similarity: Fraction = Field(0.85, description="Calibrated similarity that makes a stored memory a candidate.")
     context_messages: int = Field(20, ge=0, le=200, description="Messages around the new ones shown to the judge.")
+    judge_chars: int = Field(
+        48_000, ge=1_000, le=1_000_000, description="Characters of conversation shown to the model; rules judge the rest."
+    )
     episodes: bool = Field(default=True, description="Index the turns of finished sessions (native provider).")
     stuck_seconds: int = Field(
         900, ge=60, le=86_400, description="A run in progress longer than this is picked up by reconcile."

@@ -13,6 +13,7 @@ from strata.model.context import Degraded, SearchMode
 from strata.model.events import AuditEvent, NewEvent, Read
 from strata.model.memories import (
     AccessPolicy,
+    Candidate,
     ChangeKind,
     Collection,
     Hit,
@@ -615,6 +616,14 @@ class WindowReader(Protocol):
         A session that does not exist yet has an empty window. Raises NotFoundError if the session is another user's,
         or the agent is neither owner nor participant.
         """
+        ...
+
+
+class RuleJudge(Protocol):
+    """A judge that needs nobody: finds what is worth keeping by rules."""
+
+    def __call__(self, messages: Sequence[Message], *, zone: str, context: Sequence[Message]) -> list[Candidate]:
+        """Return the candidates among ``messages``; ``context`` is what was said around them."""
         ...
 
 

@@ -9,6 +9,13 @@ from strata.model.messages import JsonObject, Message
 from strata.model.sessions import Summary
 
 
+MEMORY_BLOCK_TAG = "long_term_memory"
+"""The rendered memory block stands between ``<long_term_memory …>`` and ``</long_term_memory>``.
+
+A client may send it back inside a message; consolidation takes nothing from between those tags.
+"""
+
+
 class SearchMode(StrEnum):
     """Which signals a search uses."""
 

@@ -1,0 +1,1 @@
+"""From session to long-term memory: claim, fresh, judge, normalise, prune, conflicts, commit, record."""
