@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, and_, delete, literal, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, and_, delete, select, update
 
 from strata.errors import ConflictError, NotFoundError
 from strata.model.events import NewEvent
@@ -13,11 +13,12 @@ from strata.policy.access import default_collection, effective
 from strata.ports import Access
 from strata.storage.engine import Database
 from strata.storage.events import append_event
+from strata.storage.memory_queries import memories
 from strata.storage.memory_types import SqlTypeStore
 from strata.storage.memory_writes import make_collection
 from strata.storage.refusals import refusal
 from strata.storage.registrations import grant, registration_of, revoke, select_registrations
-from strata.storage.rights import live
+from strata.storage.rights import parameters
 from strata.storage.tables import collections, memory_table, memory_tombstones, memory_versions, registrations
 
 _POLICY = ("read_agents", "write_agents", "memory_types")
@@ -124,12 +125,10 @@ class SqlCollectionStore:
         return self._database.write(work)
 
     def _live_memories(self, connection: Connection, tenant: str, name: str, now: datetime) -> bool:
-        tables = (memory_table(memory_type.table) for memory_type in self._types.all().values())
-        branches = (
-            select(literal(1)).where(table.c.tenant == tenant, table.c.collection == name, live(table, now))
-            for table in tables
-        )
-        return connection.execute(union_all(*branches).limit(1)).first() is not None
+        system = Access(tenant=tenant, agent_id="", system=True)
+        query = memories(tuple(self._types.all().values()), "behind", bypass=True)
+        values = parameters(system, now, in_collection=name, after_id="", at_most=1)
+        return connection.execute(query, values).first() is not None
 
     def _remove_remains(self, connection: Connection, tenant: str, name: str) -> None:
         tables = [memory_table(memory_type.table) for memory_type in self._types.all().values()]

@@ -1,8 +1,9 @@
 """The memory store on SQL. Every change is one transaction: counter, memory, version, links, one audit event."""
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, select
+from sqlalchemy import Connection, Table, and_, select
 from sqlalchemy.exc import IntegrityError
 
 from strata.errors import ConflictError, NotFoundError, VersionConflictError
@@ -10,12 +11,12 @@ from strata.model.memories import ChangeKind, ConflictPolicy, Memory, MemoryType
 from strata.policy.versions import is_conflict
 from strata.ports import Access, MemoryDraft, MemoryEdit, Written
 from strata.storage.memory_edits import changes_something, edited
-from strata.storage.memory_queries import Condition, memories, stored
-from strata.storage.memory_reads import MemoryReads, is_layer, named
+from strata.storage.memory_queries import memories, stored
+from strata.storage.memory_reads import MemoryReads, is_layer
 from strata.storage.memory_rows import edit_key, first_memory, first_version, memory_of, next_version
-from strata.storage.memory_writes import make_collection, take_turn, twin, write_first, write_next
+from strata.storage.memory_writes import make_collection, take_turn, write_first, write_next
 from strata.storage.refusals import record_refusal
-from strata.storage.rights import unexpired
+from strata.storage.rights import bypasses, parameters
 from strata.storage.tables import REPEATABLE_TYPES, collections, memory_table, memory_versions
 
 
@@ -70,8 +71,7 @@ class SqlMemoryStore(MemoryReads):
             return None
         memory = first_memory(draft, access.tenant, access.agent_id, now)
         if memory.is_live(now) and draft.fingerprint and draft.memory_type not in REPEATABLE_TYPES:
-            same = twin(memory_type, access, draft, now)
-            row = connection.execute(stored([memory_type], lambda _table: same).limit(1)).mappings().first()
+            row = connection.execute(stored((memory_type,), "twin"), _twin(access, draft, now)).mappings().first()
             if row is not None:
                 return Written(memory=memory_of(row), created=False)
         write_first(connection, memory_table(memory_type.table), memory, first_version(memory, draft), draft.links)
@@ -96,13 +96,13 @@ class SqlMemoryStore(MemoryReads):
             raise NotFoundError
         query = memories(
             self._all_types(),
-            access,
-            named(collection, edit.memory_id),
-            now,
+            "one",
+            bypass=bypasses(access),
             rights=("read", "write"),
-            state=_editable(edit.change, now),
+            also_dead=edit.change is ChangeKind.RESTORE,
         )
-        row = connection.execute(query).mappings().first()
+        values = parameters(access, now, in_collection=collection, the_memory=edit.memory_id)
+        row = connection.execute(query, values).mappings().first()
         if row is None:
             raise NotFoundError
         return self._apply(connection, access, memory_of(row), ConflictPolicy(row["conflict_policy"]), edit, now)
@@ -133,25 +133,30 @@ class SqlMemoryStore(MemoryReads):
             version.edit_key == edit_key(edit.key),
             version.agent_id == access.agent_id,
         )
-        if not edit.key or not self._rows(query):
+        if not edit.key or not self._rows(query, {}):
             return None
         found = self._stored_one(access, collection, edit.memory_id)
         return None if found is None else Written(memory=found, created=False)
 
     def _stored_one(self, access: Access, collection: str, memory_id: str) -> Memory | None:
-        def own(table: Table) -> ColumnElement[bool]:
-            return and_(table.c.tenant == access.tenant, named(collection, memory_id)(table))
-
-        return next(iter(self._memories(stored(self._all_types(), own))), None)
+        values = {"in_tenant": access.tenant, "in_collection": collection, "the_memory": memory_id}
+        return next(iter(self._memories(stored(self._all_types(), "one"), values)), None)
 
     def _collection_exists(self, tenant: str, name: str) -> bool:
         own = and_(collections.c.tenant == tenant, collections.c.name == name)
-        return bool(self._rows(select(collections.c.collection_no).where(own)))
+        return bool(self._rows(select(collections.c.collection_no).where(own), {}))
 
     def _table(self, memory_type: str) -> Table:
         return memory_table(self._type(memory_type).table)
 
 
-def _editable(change: ChangeKind, now: datetime) -> Condition | None:
-    """What is not live can only be restored, and only as long as it has not run out."""
-    return (lambda table: unexpired(table, now)) if change is ChangeKind.RESTORE else None
+def _twin(access: Access, draft: MemoryDraft, now: datetime) -> dict[str, Any]:
+    return parameters(
+        access,
+        now,
+        in_collection=draft.collection,
+        the_fingerprint=draft.fingerprint,
+        the_user=draft.user_id,
+        the_readers=draft.policy.read_agents,
+        the_writers=draft.policy.write_agents,
+    )

@@ -2,64 +2,75 @@
 
 Such a query is a UNION ALL over the tables of the types, each branch narrow by key or index and already cut to what
 the memory's own policy lets through; the rights on collection and type are checked once, on what the branches gave.
+
+Building one takes far longer than running it, so each is built once per set of types and kept; what differs from call
+to call are its parameters (``strata.storage.rights.parameters``).
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, Table, and_, exists, literal, select, true, union_all
-from sqlalchemy.sql.selectable import NamedFromClause
+from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, exists, literal, select, true, union_all
 
 from strata.model.memories import MemoryType
-from strata.ports import Access
-from strata.storage.columns import Id
-from strata.storage.rights import Right, live, may, memory_allows, registration_of
+from strata.storage.columns import COLLECTION_BYTES, Id, Names
+from strata.storage.rights import (
+    TENANT,
+    Right,
+    live,
+    may,
+    memory_allows,
+    registration_of_agent,
+    unexpired,
+)
 from strata.storage.tables import collections, memory_table, memory_versions, registrations
 
-Condition = Callable[[Table], ColumnElement[bool]]
+Types = tuple[MemoryType, ...]
+Wanted = Literal["one", "many", "standing", "behind", "changed", "twin"]
+
+COLLECTION = bindparam("in_collection", type_=Id(COLLECTION_BYTES))
+_MEMORY_ID = bindparam("the_memory", type_=Id())
 
 
+@lru_cache(maxsize=64)
 def memories(
-    types: Iterable[MemoryType],
-    access: Access,
-    wanted: Condition,
-    now: datetime,
+    types: Types,
+    wanted: Wanted,
     *,
-    rights: Sequence[Right] = ("read",),
-    state: Condition | None = None,
-    limit: int | None = None,
+    bypass: bool,
+    rights: tuple[Right, ...] = ("read",),
+    also_dead: bool = False,
 ) -> Select[Any]:
-    """Return the query for those memories of the tenant that are ``wanted``, live (or as ``state`` says) and allowed.
+    """Return the query for those memories that are wanted, live (or at least not run out) and allowed.
 
-    ``limit`` cuts each branch and the whole to the first in the order of ids. Vectors come only with the right to
-    write: the digest of a changed memory covers its vector.
+    ``behind`` comes in the order of ids and needs a ``limit``. Vectors come only with the right to write: the digest
+    of a changed memory covers its vector.
     """
 
     def branch(memory_type: MemoryType) -> Select[Any]:
-        table = memory_table(memory_type.table)
-        visible = live(table, now) if state is None else state(table)
-        own = and_(true(), *(memory_allows(right, table, access) for right in rights))
+        table = _short(memory_type)
+        own = (memory_allows(right, table, bypass=bypass) for right in rights)
         query = _columns(table, memory_type, vectors="write" in rights)
-        query = query.where(table.c.tenant == access.tenant, wanted(table), visible, own)
-        return query if limit is None else _first(query, table, limit)
+        query = query.where(_WANTED[wanted](table), unexpired(table) if also_dead else live(table), *own)
+        return _first(query, table) if wanted == "behind" else query
 
     found = union_all(*(branch(memory_type) for memory_type in types)).subquery("found")
     query = select(found, collections.c.conflict_policy).join(collections, _same_collection(found))
-    query = query.where(*(may(right, access, now, memory_type=found.c.memory_type) for right in rights))
-    return query if limit is None else query.order_by(found.c.memory_id).limit(limit)
+    query = query.where(*(may(right, bypass=bypass, memory_type=found.c.memory_type) for right in rights))
+    return query.order_by(found.c.memory_id).limit(bindparam("at_most")) if wanted == "behind" else query
 
 
-def stored(types: Iterable[MemoryType], wanted: Condition, *, vectors: bool = False) -> Select[Any]:
+@lru_cache(maxsize=64)
+def stored(types: Types, wanted: Wanted, *, vectors: bool = False) -> Select[Any]:
     """Return the query for memories in any state, for the product's own bookkeeping: nobody's rights are asked."""
-    tables = ((memory_table(memory_type.table), memory_type) for memory_type in types)
-    branches = (_columns(table, memory_type, vectors=vectors).where(wanted(table)) for table, memory_type in tables)
+    tables = ((_short(memory_type), memory_type) for memory_type in types)
+    branches = (_columns(table, kind, vectors=vectors).where(_WANTED[wanted](table)) for table, kind in tables)
     return select(union_all(*branches).subquery("found"))
 
 
-def versions(
-    types: Iterable[MemoryType], access: Access, collection: str, memory_id: str, now: datetime
-) -> Select[Any]:
+@lru_cache(maxsize=64)
+def versions(types: Types, *, bypass: bool) -> Select[Any]:
     """Return the query for the history of a memory that is live and readable (to an administrator: in any state).
 
     Versions of a type that the agent may not read are left out.
@@ -67,51 +78,94 @@ def versions(
     step = memory_versions.c
     query = select(memory_versions).join(collections, _same_collection(memory_versions)).order_by(step.version)
     query = query.where(
-        step.tenant == access.tenant,
-        step.memory_id == memory_id,
-        step.collection == collection,
-        may("read", access, now, memory_type=step.memory_type),
+        step.tenant == TENANT,
+        step.memory_id == _MEMORY_ID,
+        step.collection == COLLECTION,
+        may("read", bypass=bypass, memory_type=step.memory_type),
     )
-    if access.admin or access.system:
+    if bypass:
         return query
-    tables = [memory_table(memory_type.table) for memory_type in types]
-    alive = union_all(*(_alive(table, access, collection, memory_id, now) for table in tables)).subquery("alive")
+    alive = union_all(*(_alive(_short(memory_type)) for memory_type in types)).subquery("alive")
     return query.where(exists(select(literal(1)).select_from(alive)))
 
 
-def view(access: Access, names: Sequence[str], now: datetime) -> Select[Any]:
+@lru_cache(maxsize=2)
+def view(*, bypass: bool) -> Select[Any]:
     """Return the query for the counters of collections, whether the agent may read them, and the types it may."""
     counters = collections.c
-    declared = registrations.c
     query = select(
         counters.name,
         counters.change_seq,
         counters.purged_seq,
         counters.memory_types.label("allowed_types"),
-        declared.memory_types.label("declared_types"),
-        may("read", access, now).label("allowed"),
-    ).outerjoin(registrations, and_(*registration_of(access)))
-    return query.where(counters.tenant == access.tenant, counters.name.in_(names))
+        registrations.c.memory_types.label("declared_types"),
+        and_(true(), may("read", bypass=bypass)).self_group().label("allowed"),
+    ).outerjoin(registrations, and_(*registration_of_agent()))
+    return query.where(counters.tenant == TENANT, counters.name.in_(bindparam("the_names", expanding=True)))
 
 
-def _alive(table: Table, access: Access, collection: str, memory_id: str, now: datetime) -> Select[Any]:
-    return select(table.c.memory_id).where(
-        table.c.tenant == access.tenant,
-        table.c.memory_id == memory_id,
-        table.c.collection == collection,
-        live(table, now),
-        memory_allows("read", table, access),
-    )
+def _short(memory_type: MemoryType) -> FromClause:
+    return memory_table(memory_type.table).alias("m")
 
 
-def _same_collection(found: NamedFromClause) -> ColumnElement[bool]:
+def _alive(table: FromClause) -> Select[Any]:
+    return select(table.c.memory_id).where(_one(table), live(table), memory_allows("read", table, bypass=False))
+
+
+def _same_collection(found: FromClause) -> ColumnElement[bool]:
     return and_(collections.c.tenant == found.c.tenant, collections.c.name == found.c.collection)
 
 
-def _columns(table: Table, memory_type: MemoryType, *, vectors: bool) -> Select[Any]:
+def _columns(table: FromClause, memory_type: MemoryType, *, vectors: bool) -> Select[Any]:
     wanted = (column for column in table.columns if vectors or column.name != "embedding")
     return select(literal(memory_type.name, Id()).label("memory_type"), *wanted)
 
 
-def _first(query: Select[Any], table: Table, limit: int) -> Select[Any]:
-    return select(query.order_by(table.c.memory_id).limit(limit).subquery())
+def _first(query: Select[Any], table: FromClause) -> Select[Any]:
+    return select(query.order_by(table.c.memory_id).limit(bindparam("at_most")).subquery())
+
+
+def _one(table: FromClause) -> ColumnElement[bool]:
+    return and_(table.c.tenant == TENANT, table.c.memory_id == _MEMORY_ID, table.c.collection == COLLECTION)
+
+
+def _many(table: FromClause) -> ColumnElement[bool]:
+    return and_(table.c.tenant == TENANT, table.c.memory_id.in_(bindparam("the_memories", expanding=True)))
+
+
+def _standing(table: FromClause) -> ColumnElement[bool]:
+    named = table.c.collection.in_(bindparam("the_names", expanding=True))
+    return and_(table.c.tenant == TENANT, named, table.c.standing)
+
+
+def _behind(table: FromClause) -> ColumnElement[bool]:
+    behind = table.c.memory_id > bindparam("after_id", type_=Id())
+    return and_(table.c.tenant == TENANT, table.c.collection == COLLECTION, behind)
+
+
+def _changed(table: FromClause) -> ColumnElement[bool]:
+    changed = table.c.change_seq > bindparam("after_seq")
+    return and_(table.c.tenant == TENANT, table.c.collection == COLLECTION, changed)
+
+
+def _twin(table: FromClause) -> ColumnElement[bool]:
+    """A live memory that says the same, about the same user, to the same agents."""
+    return and_(
+        table.c.tenant == TENANT,
+        table.c.collection == COLLECTION,
+        table.c.fingerprint == bindparam("the_fingerprint"),
+        table.c.user_id == bindparam("the_user", type_=Id()),
+        table.c.read_agents.is_not_distinct_from(bindparam("the_readers", type_=Names())),
+        table.c.write_agents.is_not_distinct_from(bindparam("the_writers", type_=Names())),
+        live(table),
+    )
+
+
+_WANTED: Mapping[Wanted, Callable[[FromClause], ColumnElement[bool]]] = {
+    "one": _one,
+    "many": _many,
+    "standing": _standing,
+    "behind": _behind,
+    "changed": _changed,
+    "twin": _twin,
+}

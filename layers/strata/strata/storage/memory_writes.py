@@ -6,24 +6,20 @@ transaction's snapshot begins with the first plain SELECT.
 """
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, Table, and_, delete, insert, literal, select, update
+from sqlalchemy import Connection, ScalarSelect, Table, Update, and_, bindparam, delete, insert, select, update
 
 from strata.model.events import NewEvent
-from strata.model.memories import ChangeKind, Memory, MemoryType, MemoryVersion, collection_kind
-from strata.ports import Access, MemoryDraft
-from strata.storage.columns import Id, Names
+from strata.model.memories import ChangeKind, Memory, MemoryVersion, collection_kind
+from strata.ports import Access
+from strata.storage.columns import Id
 from strata.storage.events import append_event
+from strata.storage.memory_queries import COLLECTION
 from strata.storage.memory_rows import memory_values, version_values
-from strata.storage.rights import live, may, memory_allows
-from strata.storage.tables import (
-    collections,
-    memory_links,
-    memory_table,
-    memory_tombstones,
-    memory_versions,
-)
+from strata.storage.rights import TENANT, bypasses, may, parameters
+from strata.storage.tables import collections, memory_links, memory_tombstones, memory_versions
 
 EVENT_KINDS = {
     ChangeKind.INSERT: "memory.inserted",
@@ -38,18 +34,24 @@ EVENT_KINDS = {
 }
 
 
+@lru_cache(maxsize=4)
+def _turn(*, bypass: bool, typed: bool) -> Update:
+    wanted_type = bindparam("of_type", type_=Id()) if typed else None
+    turn = update(collections).where(collections.c.tenant == TENANT, collections.c.name == COLLECTION)
+    turn = turn.where(may("write", bypass=bypass, memory_type=wanted_type))
+    return turn.values(change_seq=collections.c.change_seq + 1)
+
+
 def take_turn(
     connection: Connection, access: Access, collection: str, now: datetime, memory_type: str | None = None
 ) -> bool:
     """Raise the collection's change counter and hold its row; False if it is absent or not the agent's to write."""
-    wanted_type = None if memory_type is None else literal(memory_type, Id())
-    turn = (
-        update(collections)
-        .where(collections.c.tenant == access.tenant, collections.c.name == collection)
-        .where(may("write", access, now, memory_type=wanted_type))
-        .values(change_seq=collections.c.change_seq + 1)
-    )
-    return connection.execute(turn).rowcount == 1
+    bypass, typed = bypasses(access), memory_type is not None
+    values = {"in_tenant": access.tenant} if bypass else parameters(access, now)
+    if typed and not bypass:
+        values["of_type"] = memory_type
+    turn = connection.execute(_turn(bypass=bypass, typed=typed), {**values, "in_collection": collection})
+    return turn.rowcount == 1
 
 
 def make_collection(connection: Connection, tenant: str, name: str, now: datetime) -> None:
@@ -78,21 +80,6 @@ def default_policy(tenant: str, name: str, now: datetime) -> dict[str, Any]:
         "created_at": now,
         "updated_at": now,
     }
-
-
-def twin(memory_type: MemoryType, access: Access, draft: MemoryDraft, now: datetime) -> ColumnElement[bool]:
-    """Return the condition for a live memory that says the same, about the same user, to the same readers."""
-    table = memory_table(memory_type.table)
-    return and_(
-        table.c.tenant == access.tenant,
-        table.c.collection == draft.collection,
-        table.c.fingerprint == draft.fingerprint,
-        table.c.user_id == draft.user_id,
-        _equal(table.c.read_agents, draft.policy.read_agents),
-        _equal(table.c.write_agents, draft.policy.write_agents),
-        memory_allows("read", table, access),
-        live(table, now),
-    )
 
 
 def write_first(
@@ -148,10 +135,6 @@ def change_event(memory: Memory, version: MemoryVersion) -> NewEvent:
 def _change_seq(memory: Memory) -> ScalarSelect[Any]:
     own = and_(collections.c.tenant == memory.tenant, collections.c.name == memory.collection)
     return select(collections.c.change_seq).where(own).scalar_subquery()
-
-
-def _equal(names: ColumnElement[Any], wanted: tuple[str, ...] | None) -> ColumnElement[bool]:
-    return names.is_(None) if wanted is None else names == literal(wanted, Names())
 
 
 def _link(memory: Memory, other_id: str, relation: str) -> dict[str, Any]:
