@@ -103,15 +103,16 @@ class MemoryReads:
             self._refuse(access, collection, memory_id, "history", now)
         return [version_of(row) for row in rows]
 
-    def tombstoned(self, tenant: str, collection: str, fingerprints: Sequence[str]) -> set[str]:
-        """Return those fingerprints that were deleted on purpose."""
+    def tombstoned(self, tenant: str, collection: str, fingerprints: Sequence[str]) -> dict[str, datetime]:
+        """Return those fingerprints that were deleted on purpose, each with the instant of its last deletion."""
         if not fingerprints:
-            return set()
+            return {}
         tombstone = memory_tombstones.c
-        query = select(tombstone.fingerprint).where(
+        query = select(tombstone.fingerprint, tombstone.deleted_at).where(
             tombstone.tenant == tenant, tombstone.collection == collection, tombstone.fingerprint.in_(fingerprints)
         )
-        return set(self._database.read(lambda c: c.execute(query).scalars().all()))
+        rows = self._rows(query.order_by(tombstone.deleted_at), {})
+        return {row["fingerprint"]: row["deleted_at"] for row in rows}
 
     def of_run(self, tenant: str, run_id: str) -> list[MemoryVersion]:
         """Return every version that a run wrote, in the order of memory and version."""

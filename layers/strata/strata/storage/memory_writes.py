@@ -47,7 +47,7 @@ def take_turn(
 ) -> bool:
     """Raise the collection's change counter and hold its row; False if it is absent or not the agent's to write."""
     bypass, typed = bypasses(access), memory_type is not None
-    values = {"in_tenant": access.tenant} if bypass else parameters(access, now)
+    values: dict[str, Any] = {"in_tenant": access.tenant} if bypass else parameters(access, now)
     if typed and not bypass:
         values["of_type"] = memory_type
     turn = connection.execute(_turn(bypass=bypass, typed=typed), {**values, "in_collection": collection})
