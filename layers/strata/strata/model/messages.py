@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from strata.model.sessions import Session
 
 JsonObject: TypeAlias = Mapping[str, Any]
 """A JSON object as parsed; never mutated."""
@@ -86,3 +89,5 @@ class Appended:
     last_seq: int = 0
     cached: bool = True
     """False if the cache could not be written; nothing is lost by that."""
+    session: "Session | None" = None
+    """The session as the append left it; None if nothing of the request was to be stored."""

@@ -7,39 +7,41 @@ the COMMIT.
 """
 
 import random
-import sqlite3
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sqlalchemy import create_engine, event
-from sqlalchemy.engine import URL, Connection, Engine, make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import create_engine
+from sqlalchemy.engine import Connection, Engine, make_url
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
 from strata import config
 from strata.clock import Clock
 from strata.errors import ConfigurationError, StatementTooLargeError, StorageUnavailableError
+from strata.storage import connecting
 
 T = TypeVar("T")
 
 PACKET_TOO_LARGE = 1153
-RETRYABLE = frozenset(
-    {0, 1020, 1053, 1077, 1078, 1079, 1205, 1213, 1290, 1792, 1836, 1927, 2003, 2006, 2013, 2014, 2055, 4031}
-)
-"""MySQL codes after which the same work may succeed: changed rows, shutdown, locks, failover, lost links."""
 LOST = frozenset({0, 1053, 1077, 1078, 1079, 1290, 1792, 1836, 1927, 2003, 2006, 2013, 2014, 2055, 4031})
-"""Those of them after which the connection itself is of no more use."""
+"""MySQL codes after which a connection is of no more use: lost link, shutdown, failover, a server turned read-only."""
+RETRYABLE = LOST | {1020, 1205, 1213}
+"""Those, and the codes of a lost race for rows and locks: the same work may succeed when it is done again."""
 
 
 class Database:
     """A bounded pool of connections with two verbs."""
 
-    def __init__(self, engine: Engine, *, clock: Clock, retries: int) -> None:
+    def __init__(self, engine: Engine, *, clock: Clock, retries: int, retry_seconds: float = 8.0) -> None:
         self.engine = engine
         self.dialect = engine.dialect.name
         self._clock = clock
         self._retries = retries
+        self._retry_seconds = retry_seconds
+        self._foreign: Any = engine.dialect.loaded_dbapi
+        self._era = 0
+        self._begin = "BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN"
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` outside a transaction, each statement with its own snapshot.
@@ -63,47 +65,75 @@ class Database:
         self.engine.dispose()
 
     def _in_transaction(self, connection: Connection, work: Callable[[Connection], T]) -> T:
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN")
+        _say(connection, self._begin)
         try:
             result = work(connection)
-            connection.exec_driver_sql("COMMIT")
+            _say(connection, "COMMIT")
         except BaseException as error:
-            _roll_back(connection, error)
+            self._roll_back(connection, error)
             raise
         return result
 
+    def _roll_back(self, connection: Connection, error: BaseException) -> None:
+        if self._is_lost(error):
+            return  # the server has rolled back already, or nobody is there to be told
+        try:
+            _say(connection, "ROLLBACK")
+        except self._foreign.Error:
+            connection.invalidate()  # a closed connection is rolled back by the server
+
     def _with_retries(self, work: Callable[[Connection], T]) -> T:
+        give_up_at = self._clock.monotonic() + self._retry_seconds
         for attempt in range(self._retries + 1):
             try:
                 return self._once(work)
             except PoolTimeoutError:
-                message = "All database connections are busy."
-                raise StorageUnavailableError(message) from None
-            except (OperationalError, InterfaceError) as error:
-                self._give_up_or_wait(error, attempt)
+                raise StorageUnavailableError("All database connections are busy.") from None
+            except (DBAPIError, self._foreign.Error) as error:
+                last = attempt == self._retries or self._clock.monotonic() >= give_up_at
+                self._give_up_or_wait(error, attempt, last=last)
         raise StorageUnavailableError
 
     def _once(self, work: Callable[[Connection], T]) -> T:
         with self.engine.connect() as connection:
+            era = self._renewed(connection)
             try:
                 return work(connection)
-            except (OperationalError, InterfaceError) as error:
-                if self.dialect == "mysql" and _code(error) in LOST:
+            except (DBAPIError, self._foreign.Error) as error:
+                if self._is_lost(error):
                     connection.invalidate()
+                    self._era = max(self._era, era + 1)
                 raise
 
-    def _give_up_or_wait(self, error: DBAPIError, attempt: int) -> None:
+    def _renewed(self, connection: Connection) -> int:
+        """Pass over pooled connections from before the last loss: a server that restarted has forgotten all of them."""
+        while connection.info.setdefault("era", self._era) < self._era:
+            connection.invalidate()
+        return int(connection.info["era"])
+
+    def _give_up_or_wait(self, error: Exception, attempt: int, *, last: bool) -> None:
         code = _code(error)
         if code == PACKET_TOO_LARGE:
             raise StatementTooLargeError from None
-        if not (self._is_passing(error, code) and attempt < self._retries):
+        if not self._is_operational(error):
+            raise error
+        if last or not self._is_passing(error):
             raise StorageUnavailableError(fields={"database_code": code}) from error
         self._clock.sleep(random.uniform(0.0, 0.02 * 2**attempt))  # noqa: S311 jitter, not a secret
 
-    def _is_passing(self, error: DBAPIError, code: int) -> bool:
+    def _is_operational(self, error: BaseException) -> bool:
+        """Tell trouble of the server or the link from what the statement itself did wrong."""
+        return isinstance(_cause(error), self._foreign.OperationalError | self._foreign.InterfaceError)
+
+    def _is_passing(self, error: Exception) -> bool:
         if self.dialect == "sqlite":
-            return "locked" in str(error.orig) or "busy" in str(error.orig)
-        return code in RETRYABLE or error.connection_invalidated
+            return "locked" in str(_cause(error)) or "busy" in str(_cause(error))
+        return _code(error) in RETRYABLE or self._is_lost(error)
+
+    def _is_lost(self, error: BaseException) -> bool:
+        if isinstance(error, DBAPIError) and error.connection_invalidated:
+            return True
+        return self.dialect == "mysql" and self._is_operational(error) and _code(error) in LOST
 
 
 def open_database(settings: config.Database, clock: Clock) -> Database:
@@ -113,12 +143,14 @@ def open_database(settings: config.Database, clock: Clock) -> Database:
         ConfigurationError: the URL names neither SQLite nor MySQL.
     """
     url = make_url(settings.url)
-    openers = {"sqlite": _sqlite_engine, "mysql": _mysql_engine}
+    openers = {"sqlite": connecting.sqlite_options, "mysql": connecting.mysql_options}
     backend = url.get_backend_name()
     if backend not in openers:
         message = f"STRATA_DATABASE_URL: {backend} is not supported"
         raise ConfigurationError(message, hint="Use sqlite:///file or mysql+pymysql://user:password@host/name.")
-    return Database(openers[backend](url, settings), clock=clock, retries=settings.retries)
+    engine = create_engine(url, connect_args=openers[backend](settings), **_pool_options(settings))
+    connecting.prepare(engine, settings)
+    return Database(engine, clock=clock, retries=settings.retries, retry_seconds=settings.retry_seconds)
 
 
 def _pool_options(settings: config.Database) -> dict[str, Any]:
@@ -133,36 +165,15 @@ def _pool_options(settings: config.Database) -> dict[str, Any]:
     }
 
 
-def _sqlite_engine(url: URL, settings: config.Database) -> Engine:
-    engine = create_engine(
-        url, connect_args={"timeout": settings.lock_wait_seconds, "check_same_thread": False}, **_pool_options(settings)
-    )
-    event.listen(engine, "connect", _prepare_sqlite)
-    return engine
+def _say(connection: Connection, command: str) -> None:
+    """Send a command that has neither parameters nor rows, without SQLAlchemy's machinery around it."""
+    connection.connection.cursor().execute(command)
 
 
-def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
+def _cause(error: BaseException) -> BaseException | None:
+    return error.orig if isinstance(error, DBAPIError) else error
 
 
-def _mysql_engine(url: URL, settings: config.Database) -> Engine:
-    arguments = {
-        "charset": "utf8mb4",
-        "connect_timeout": settings.connect_timeout_seconds,
-        "read_timeout": settings.read_timeout_seconds,
-        "write_timeout": settings.write_timeout_seconds,
-        "client_flag": 2,  # CLIENT.FOUND_ROWS: an update that writes equal values still counts its row
-    }
-    return create_engine(url, connect_args=arguments, **_pool_options(settings))
-
-
-def _roll_back(connection: Connection, error: BaseException) -> None:
-    if isinstance(error, DBAPIError) and (error.connection_invalidated or _code(error) in LOST):
-        return  # the server has rolled back already, or nobody is there to be told
-    connection.exec_driver_sql("ROLLBACK")
-
-
-def _code(error: DBAPIError) -> int:
-    arguments = getattr(error.orig, "args", ())
+def _code(error: BaseException) -> int:
+    arguments = getattr(_cause(error), "args", ())
     return arguments[0] if arguments and isinstance(arguments[0], int) else -1

@@ -1,0 +1,171 @@
+"""Messages to rows and back.
+
+``body`` holds what has no column of its own, without what is empty. ``request_digest`` tells a retry of a message from
+another message under the same id.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from strata.errors import MessageConflictError
+from strata.model.messages import JsonObject, Kind, Message, NewMessage, Role
+from strata.ports import Counted
+from strata.storage.tables import messages
+
+READ = (
+    messages.c.seq,
+    messages.c.role,
+    messages.c.kind,
+    messages.c.body,
+    messages.c.message_id,
+    messages.c.agent_id,
+    messages.c.tokens,
+    messages.c.digest,
+    messages.c.created_at,
+    messages.c.said_at,
+)
+WRITTEN = (
+    "session_no",
+    "seq",
+    "message_id",
+    "agent_id",
+    "role",
+    "kind",
+    "body",
+    "tokens",
+    "digest",
+    "request_digest",
+    "said_at",
+    "created_at",
+)
+_ROLES = {role.value: role for role in Role}
+_KINDS = {kind.value: kind for kind in Kind}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A message ready to be numbered; its id was made before the transaction, so that a repeat of it is recognised."""
+
+    counted: Counted
+    message_id: str
+    agent_id: str
+    body: str
+    size: int
+    """UTF-8 bytes of ``body``."""
+    request_digest: str
+    now: datetime
+
+    def row(self, session_no: int, seq: int) -> tuple[Any, ...]:
+        """Return the values of ``WRITTEN``."""
+        new = self.counted.message
+        return (
+            session_no,
+            seq,
+            self.message_id,
+            self.agent_id,
+            new.role.value,
+            new.kind.value,
+            self.body,
+            self.counted.tokens,
+            self.counted.digest,
+            self.request_digest,
+            new.said_at or self.now,
+            self.now,
+        )
+
+    def stored(self, seq: int) -> Message:
+        """Return the message as it is read back."""
+        new = self.counted.message
+        return Message(
+            seq=seq,
+            role=new.role,
+            content=new.content,
+            kind=new.kind,
+            message_id=self.message_id,
+            agent_id=self.agent_id,
+            tokens=self.counted.tokens,
+            digest=self.counted.digest,
+            created_at=self.now,
+            said_at=new.said_at or self.now,
+            name=new.name,
+            tool_calls=new.tool_calls,
+            tool_call_id=new.tool_call_id,
+            metadata=new.metadata,
+        )
+
+
+def drafts(counted: Sequence[Counted], agent_id: str, now: datetime) -> tuple[Draft, ...]:
+    """Return the messages of a request, in its order.
+
+    Raises:
+        MessageConflictError: two of them have one id and different content.
+    """
+    made: dict[str, Draft] = {}
+    asked = tuple(_draft(one, agent_id, now) for one in counted)
+    for draft in asked:
+        refuse_other_content(made.setdefault(draft.message_id, draft).request_digest, draft)
+    return asked
+
+
+def refuse_other_content(stored_digest: str, draft: Draft) -> None:
+    """Raise MessageConflictError unless a draft has the content that its id already stands for."""
+    if stored_digest != draft.request_digest:
+        raise MessageConflictError(fields={"message_id": draft.message_id})
+
+
+def message_from(row: tuple[Any, ...]) -> Message:
+    """Return the message of a row of ``READ``."""
+    seq, role, kind, body, message_id, agent_id, tokens, digest, created_at, said_at = row
+    content = body.get("content")
+    return Message(
+        seq=seq,
+        role=_ROLES[role],
+        content=tuple(content) if isinstance(content, list) else content,
+        kind=_KINDS[kind],
+        message_id=message_id,
+        agent_id=agent_id,
+        tokens=tokens,
+        digest=digest,
+        created_at=created_at,
+        said_at=said_at,
+        name=body.get("name"),
+        tool_calls=tuple(body.get("tool_calls", ())),
+        tool_call_id=body.get("tool_call_id"),
+        metadata=body.get("metadata", {}),
+    )
+
+
+def _draft(counted: Counted, agent_id: str, now: datetime) -> Draft:
+    fields = _fields(counted.message)
+    body = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    return Draft(
+        counted=counted,
+        message_id=counted.message.message_id or uuid.uuid4().hex,
+        agent_id=agent_id,
+        body=body,
+        size=len(body.encode()),
+        request_digest=_request_digest(counted.message, fields),
+        now=now,
+    )
+
+
+def _fields(new: NewMessage) -> JsonObject:
+    fields = {
+        "content": list(new.content) if isinstance(new.content, tuple) else new.content,
+        "name": new.name,
+        "tool_calls": list(new.tool_calls),
+        "tool_call_id": new.tool_call_id,
+        "metadata": dict(new.metadata),
+    }
+    return {name: value for name, value in fields.items() if value or value == ""}
+
+
+def _request_digest(new: NewMessage, fields: JsonObject) -> str:
+    said_at = new.said_at.timestamp() if new.said_at else None
+    asked = json.dumps([new.role.value, new.kind.value, said_at, fields], ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(asked.encode()).hexdigest()
