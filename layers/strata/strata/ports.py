@@ -311,7 +311,9 @@ class MemoryStore(Protocol):
     def insert(self, access: Access, draft: MemoryDraft, *, now: datetime) -> Written:
         """Insert with version 1, its version row and its audit event, in one transaction.
 
-        The fact that ``unless_fingerprint`` steps back before is one about the same user, open to the same agents.
+        A live memory of the same collection and type with the same fingerprint, about the same user and open to the
+        same agents, is returned instead of a second one (``created`` is False; two writers at the same instant cannot
+        both write). Episodes may repeat each other, and so may memories without a fingerprint.
 
         Raises:
             NotFoundError: the agent may not write there.

@@ -17,7 +17,7 @@ from strata.storage.memory_rows import edit_key, first_memory, first_version, me
 from strata.storage.memory_writes import make_collection, take_turn, write_first, write_next
 from strata.storage.refusals import record_refusal
 from strata.storage.rights import bypasses, parameters
-from strata.storage.tables import collections, memory_table, memory_versions
+from strata.storage.tables import REPEATABLE_TYPES, collections, memory_table, memory_versions
 
 
 class SqlMemoryStore(MemoryReads):
@@ -70,7 +70,7 @@ class SqlMemoryStore(MemoryReads):
         if not take_turn(connection, access, draft.collection, now, draft.memory_type):
             return None
         memory = first_memory(draft, access.tenant, access.agent_id, now)
-        if draft.unless_fingerprint and draft.fingerprint:
+        if memory.is_live(now) and draft.fingerprint and draft.memory_type not in REPEATABLE_TYPES:
             row = connection.execute(stored((memory_type,), "twin"), _twin(access, draft, now)).mappings().first()
             if row is not None:
                 return Written(memory=memory_of(row), created=False)

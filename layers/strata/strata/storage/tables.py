@@ -54,6 +54,9 @@ BUILT_IN_TYPES: dict[str, int] = {
 }
 """Built-in memory types with their default life in seconds; 0 = for ever."""
 
+REPEATABLE_TYPES = frozenset({"episode"})
+"""Turns, not facts: the same words may stand in them twice."""
+
 
 def _tenant() -> Column[str]:
     return Column("tenant", Id(256), nullable=False)
