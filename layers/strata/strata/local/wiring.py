@@ -1,0 +1,72 @@
+"""Where the local stack meets the product: its settings, and the parts it replaces."""
+
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from strata import observability
+from strata.clock import Clock
+from strata.config import PREFIX, Settings
+from strata.local.deployment import Deployment
+from strata.policy import keys
+from strata.ports import RunQueue
+
+Wire = Callable[[Settings, RunQueue | None, Clock], Callable[[], None]]
+"""Makes the functions of this process use settings, queue and clock; what it returns undoes that."""
+
+DATABASE_FILE = "strata.db"
+KEY_FILE = "admin.key"
+
+
+def wire(settings: Settings, queue: RunQueue | None, clock: Clock) -> Callable[[], None]:
+    """Give the product its local parts."""
+    from strata import bootstrap
+
+    observability.set_level(settings.log_level)
+    observability.mute_metrics()
+    bootstrap.install(settings, queue=queue, clock=clock)
+    return bootstrap.uninstall
+
+
+def settings_for(deployment: Deployment, data_dir: Path, environ: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings: the template's, for what is deployed a local part, and last what the environment says.
+
+    Raises:
+        ConfigurationError: a variable is unknown or out of bounds.
+    """
+    own = os.environ if environ is None else environ
+    template = {
+        name: value for function in deployment.functions.values() for name, value in function.environment.items()
+    }
+    chosen = {name: value for name, value in own.items() if name.startswith(PREFIX)}
+    return Settings.from_env({**template, **_local(data_dir), **chosen})
+
+
+def admin_key(data_dir: Path) -> str:
+    """Return the first admin key of the folder, made on the first call and readable by its owner only."""
+    path = data_dir / KEY_FILE
+    if not path.exists():
+        unfinished = path.with_suffix(".new")
+        unfinished.touch(mode=0o600)
+        unfinished.write_text(keys.rendered(secrets.token_hex(8), secrets.token_urlsafe(32)))
+        unfinished.replace(path)
+    return path.read_text().strip()
+
+
+def _local(data_dir: Path) -> dict[str, str]:
+    return {
+        "STRATA_LOG_LEVEL": "WARNING",
+        "STRATA_DATABASE_URL": f"sqlite:///{data_dir.resolve() / DATABASE_FILE}",
+        "STRATA_DATABASE_SECRET_ARN": "",
+        "STRATA_DATABASE_TLS": "false",
+        "STRATA_DATABASE_POOL_SIZE": "8",
+        "STRATA_CACHE_URL": "memory://",
+        "STRATA_CACHE_IAM_AUTH": "false",
+        "STRATA_CACHE_IAM_USER": "",
+        "STRATA_CACHE_IAM_CACHE_NAME": "",
+        "STRATA_QUEUE_URL": "",
+        "STRATA_MAINTENANCE_AUDIT_BUCKET": "",
+        "STRATA_AUTH_BOOTSTRAP_ADMIN_KEY": admin_key(data_dir),
+        "STRATA_AUTH_BOOTSTRAP_ADMIN_KEY_SECRET": "",
+    }
