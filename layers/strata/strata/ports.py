@@ -106,18 +106,23 @@ class SessionStore(Protocol):
 class CachedSession:
     """What one round trip to the cache tells of a session."""
 
-    session: Session
-    messages: tuple[Message, ...]
+    session: Session | None
+    """With its summary. None if it is not there, or not complete for the range that was asked."""
+    messages: tuple[Message, ...] = ()
     """Oldest first; complete for the range that was asked."""
-    summary: Summary | None = None
+    fresh: bool = False
+    """False if it was not written or checked for a while: compare ``last_seq`` with the database before use."""
     working: JsonObject = field(default_factory=dict)
 
 
 class SessionCache(Protocol):
-    """The disposable copy of sessions. Raises CacheUnavailableError, which no flow lets through."""
+    """The disposable copy of sessions. Every method raises CacheUnavailableError.
 
-    def load(self, key: SessionKey, limit: int) -> CachedSession | None:
-        """Return session, newest ``limit`` messages, summary and scratch in one round trip; None = ask the database."""
+    Only the scratch lives nowhere else; for all the rest the flows go to the database instead.
+    """
+
+    def load(self, key: SessionKey, limit: int) -> CachedSession:
+        """Return session, newest ``limit`` messages, summary and scratch in one round trip."""
         ...
 
     def push(self, session: Session, messages: Sequence[Message]) -> None:
@@ -125,11 +130,14 @@ class SessionCache(Protocol):
         ...
 
     def refill(self, session: Session, messages: Sequence[Message]) -> None:
-        """Replace the list by what the database gave, unless something newer was pushed meanwhile."""
+        """Replace the list by what the database gave, unless something newer was pushed meanwhile.
+
+        Without messages, only what is known of the session is renewed, and the list stays if it is still the newest.
+        """
         ...
 
     def drop(self, key: SessionKey) -> None:
-        """Forget everything of a session."""
+        """Forget everything of a session, also what is still on its way."""
         ...
 
     def put_summary(self, key: SessionKey, summary: Summary) -> None:
@@ -385,8 +393,17 @@ class TypeStore(Protocol):
         """Return the types by name (kept warm; re-read when an unknown name is asked)."""
         ...
 
+    def named(self, name: str) -> MemoryType | None:
+        """Return one type; a name that is not known here is looked up."""
+        ...
+
     def add(self, name: str, ttl_seconds: int, *, now: datetime) -> MemoryType:
-        """Create a type and its table; operators only."""
+        """Create a type and its table; operators only.
+
+        Raises:
+            ValidationError: not a name or not a life.
+            ConflictError: it exists with another life.
+        """
         ...
 
 
@@ -400,12 +417,16 @@ class CollectionStore(Protocol):
         """
         ...
 
+    def page(self, tenant: str, *, limit: int = 500, after: str = "") -> list[Collection]:
+        """Return the collections that were made or written to, in the order of their names."""
+        ...
+
     def put(self, collection: Collection, *, actor: str, now: datetime) -> Collection:
         """Create or change the policy."""
         ...
 
     def delete(self, tenant: str, name: str, *, actor: str, now: datetime) -> bool:
-        """Delete an empty collection."""
+        """Delete a collection without live memories; False if there is none. Raises ConflictError."""
         ...
 
     def register(self, registration: Registration, *, actor: str, now: datetime) -> Registration:
@@ -419,8 +440,12 @@ class CollectionStore(Protocol):
         """Return the effective registration: not revoked, not expired, cut to the present policy."""
         ...
 
+    def registrations(self, tenant: str, name: str, *, agent_id: str | None = None) -> list[Registration]:
+        """Return registrations as they were declared, revoked and expired ones too, in the order of agents."""
+        ...
+
     def revoke(self, tenant: str, name: str, agent_id: str, *, actor: str, now: datetime) -> bool:
-        """Revoke with immediate effect."""
+        """Revoke with immediate effect. On a personal layer this shuts out an agent that never registered."""
         ...
 
 
@@ -441,7 +466,15 @@ class EventLog(Protocol):
         memory_id: str = "",
         collection: str = "",
     ) -> list[AuditEvent]:
-        """Return events, newest first."""
+        """Return events, newest first; ``kind`` may be a whole family such as ``memory.``."""
+        ...
+
+    def after(self, tenant: str, seq: int, *, limit: int) -> list[AuditEvent]:
+        """Return the events behind ``seq``, oldest first, as they are stored."""
+        ...
+
+    def head(self, tenant: str) -> tuple[int, str]:
+        """Return number and hash of the last event; number 0 before the first."""
         ...
 
 
@@ -454,6 +487,41 @@ class ReadLedger(Protocol):
 
     def readers(self, tenant: str, memory_id: str, *, version: int | None = None, limit: int = 1_000) -> list[Read]:
         """Return deliveries of a memory, newest first."""
+        ...
+
+
+class Archive(Protocol):
+    """Memories and versions in any state, for administration: nobody's rights are asked, the tenant always is."""
+
+    def records(self, tenant: str, memory_ids: Sequence[str]) -> list[Memory]:
+        """Return memories in any state, in the order of their ids."""
+        ...
+
+    def histories(self, tenant: str, memory_ids: Sequence[str]) -> dict[str, list[MemoryVersion]]:
+        """Return every version of memories, oldest first."""
+        ...
+
+    def of_agent(self, tenant: str, agent_id: str, *, since: datetime) -> list[MemoryVersion]:
+        """Return every version that an agent wrote since an instant."""
+        ...
+
+    def of_sessions(self, tenant: str, session_ids: Sequence[str], *, since: datetime) -> list[MemoryVersion]:
+        """Return every version that came from sessions since an instant, oldest first."""
+        ...
+
+    def adopt(self, tenant: str, memory: Memory, *, actor: str, now: datetime) -> Written:
+        """Write an exported memory as it was: id, version, author and times; a repeat is a no-op.
+
+        Raises ConflictError if the id belongs to a memory of another collection.
+        """
+        ...
+
+    def memories_after(self, tenant: str, memory_id: str, *, limit: int) -> list[Memory]:
+        """Return memories in any state, with vectors, in the order of their ids."""
+        ...
+
+    def versions_after(self, tenant: str, memory_id: str, version: int, *, limit: int) -> list[MemoryVersion]:
+        """Return versions in the order of memory and version."""
         ...
 
 

@@ -105,6 +105,8 @@ class ChangeKind(StrEnum):
     RESTORE = "restore"
     MOVE = "move"
     RENEW = "renew"
+    IMPORT = "import"
+    """The version an exported memory had when it came in; its history begins there."""
     UNDO = "undo"
     """Taken back with the run or the agent that wrote it: deleted, but not remembered as unwanted."""
 

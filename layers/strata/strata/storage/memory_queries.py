@@ -27,7 +27,7 @@ from strata.storage.rights import (
 from strata.storage.tables import collections, memory_table, memory_versions, registrations
 
 Types = tuple[MemoryType, ...]
-Wanted = Literal["one", "many", "standing", "behind", "changed", "twin"]
+Wanted = Literal["one", "many", "any", "standing", "behind", "changed", "twin"]
 
 COLLECTION = bindparam("in_collection", type_=Id(COLLECTION_BYTES))
 _MEMORY_ID = bindparam("the_memory", type_=Id())
@@ -64,9 +64,13 @@ def memories(
 @lru_cache(maxsize=64)
 def stored(types: Types, wanted: Wanted, *, vectors: bool = False) -> Select[Any]:
     """Return the query for memories in any state, for the product's own bookkeeping: nobody's rights are asked."""
-    tables = ((_short(memory_type), memory_type) for memory_type in types)
-    branches = (_columns(table, kind, vectors=vectors).where(_WANTED[wanted](table)) for table, kind in tables)
-    return select(union_all(*branches).subquery("found"))
+
+    def branch(memory_type: MemoryType) -> Select[Any]:
+        table = _short(memory_type)
+        query = _columns(table, memory_type, vectors=vectors).where(_WANTED[wanted](table))
+        return _first(query, table) if wanted == "any" else query
+
+    return select(union_all(*(branch(memory_type) for memory_type in types)).subquery("found"))
 
 
 @lru_cache(maxsize=64)
@@ -133,6 +137,10 @@ def _many(table: FromClause) -> ColumnElement[bool]:
     return and_(table.c.tenant == TENANT, table.c.memory_id.in_(bindparam("the_memories", expanding=True)))
 
 
+def _any(table: FromClause) -> ColumnElement[bool]:
+    return and_(table.c.tenant == TENANT, table.c.memory_id > bindparam("after_id", type_=Id()))
+
+
 def _standing(table: FromClause) -> ColumnElement[bool]:
     named = table.c.collection.in_(bindparam("the_names", expanding=True))
     return and_(table.c.tenant == TENANT, named, table.c.standing)
@@ -164,6 +172,7 @@ def _twin(table: FromClause) -> ColumnElement[bool]:
 _WANTED: Mapping[Wanted, Callable[[FromClause], ColumnElement[bool]]] = {
     "one": _one,
     "many": _many,
+    "any": _any,
     "standing": _standing,
     "behind": _behind,
     "changed": _changed,

@@ -31,6 +31,7 @@ EVENT_KINDS = {
     ChangeKind.MOVE: "memory.moved",
     ChangeKind.RENEW: "memory.renewed",
     ChangeKind.UNDO: "memory.undone",
+    ChangeKind.IMPORT: "memory.imported",
 }
 
 
@@ -90,7 +91,7 @@ def write_first(
     connection.execute(insert(memory_versions).values(**version_values(version, "")))
     if links:
         connection.execute(insert(memory_links), [_link(memory, other, relation) for other, relation in links])
-    append_event(connection, memory.tenant, change_event(memory, version), memory.updated_at)
+    append_event(connection, memory.tenant, change_event(memory, version), version.created_at)
 
 
 def write_next(
