@@ -38,7 +38,16 @@ def runtime(python: Path, pytestconfig: pytest.Config) -> Path:
     folder = pytestconfig.cache.mkdir(f"lambda-runtime-{PYTHON}")
     if not (folder / "awslambdaric").is_dir():
         wanted = [f"{name}=={version(name)}" for name in ("awslambdaric", "boto3")]
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
+        pip: list[str | Path] = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--only-binary",
+            ":all:",
+        ]
         subprocess.run([*pip, "--target", folder, *wanted], check=True)
     return folder
 

@@ -1,7 +1,6 @@
 """The stack serves what the template declares, and loses nothing when it is killed."""
 
 import http.client
-import os
 import random
 import stat
 import subprocess
@@ -145,10 +144,7 @@ class Victim:
     """A stack in a process of its own."""
 
     def __init__(self, folder: Path) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(folder)], stdout=subprocess.PIPE, env=environment, cwd=ROOT
-        )
+        self.process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(folder)], stdout=subprocess.PIPE, cwd=ROOT)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().decode().strip()
 
