@@ -253,7 +253,7 @@ def test_only_the_few_managed_policies_every_function_needs_are_attached(resourc
     assert attached == MANAGED_POLICIES
 
 
-def test_only_who_sends_may_send_and_only_who_receives_may_receive(resources: Mapping[str, Any]) -> None:
+def test_who_may_send_receive_write_and_read_is_who_has_to(resources: Mapping[str, Any]) -> None:
     roles = of_type(resources, "AWS::IAM::Role")
     may: dict[str, set[str]] = {}
     for name, role in roles.items():
@@ -265,6 +265,7 @@ def test_only_who_sends_may_send_and_only_who_receives_may_receive(resources: Ma
     assert may["sqs:ReceiveMessage"] == {"ConsolidatorRole"}
     assert may["s3:PutObject"] == {"MaintenanceRole"}
     assert may["s3:GetObject"] == {"MemoryUnitsRole"}
+    assert may["secretsmanager:GetSecretValue"] == {"MemoryUnitsRole"}
 
 
 def test_logs_do_not_stay_for_ever(resources: Mapping[str, Any]) -> None:
