@@ -64,6 +64,7 @@ class Cache(Section):
     iam_auth: bool = Field(default=False, description="Sign an ElastiCache IAM token for each connection.")
     iam_user: str = Field("", description="User name for IAM auth.")
     iam_cache_name: str = Field("", description="Cache name for IAM auth, lower case.")
+    iam_serverless: bool = Field(default=True, description="The cache is ElastiCache Serverless; its tokens say so.")
     ca_file: str = Field("", description="PEM file to verify the server with; empty = the public roots.")
 
 
