@@ -33,6 +33,8 @@ def edited(memory: Memory, edit: MemoryEdit, author: str, now: datetime) -> Memo
 
 def _edited(memory: Memory, edit: MemoryEdit) -> Memory:
     given = {name: getattr(edit, name) for name in _GIVEN if getattr(edit, name) is not None}
+    if edit.content == memory.content:
+        given.pop("said_at", None)  # the same words sent again are not a newer saying
     after = replace(
         memory, **given, status=_STATUS.get(edit.change, memory.status), superseded_by=_superseded_by(memory, edit)
     )

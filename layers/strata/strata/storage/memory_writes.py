@@ -5,14 +5,14 @@ in the same statement. What is read afterwards is therefore what the change is m
 transaction's snapshot begins with the first plain SELECT.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, ScalarSelect, Table, Update, and_, bindparam, delete, insert, select, update
 
 from strata.model.events import NewEvent
-from strata.model.memories import ChangeKind, Memory, MemoryVersion, collection_kind
+from strata.model.memories import ChangeKind, Memory, MemoryStatus, MemoryVersion, collection_kind
 from strata.ports import Access
 from strata.storage.columns import Id
 from strata.storage.events import append_event
@@ -20,6 +20,9 @@ from strata.storage.memory_queries import COLLECTION
 from strata.storage.memory_rows import memory_values, version_values
 from strata.storage.rights import TENANT, bypasses, may, parameters
 from strata.storage.tables import collections, memory_links, memory_tombstones, memory_versions
+
+DELETED_DAYS = 30
+"""How long a deleted memory can be restored."""
 
 EVENT_KINDS = {
     ChangeKind.INSERT: "memory.inserted",
@@ -87,7 +90,7 @@ def write_first(
     connection: Connection, table: Table, memory: Memory, version: MemoryVersion, links: tuple[tuple[str, str], ...]
 ) -> None:
     """Insert memory, version, links and event. Raises IntegrityError if the id is in use."""
-    connection.execute(insert(table).values(**memory_values(memory), change_seq=_change_seq(memory)))
+    connection.execute(insert(table).values(**_row(memory)))
     connection.execute(insert(memory_versions).values(**version_values(version, "")))
     if links:
         connection.execute(insert(memory_links), [_link(memory, other, relation) for other, relation in links])
@@ -102,7 +105,7 @@ def write_next(
     Raises IntegrityError if the key was used for this memory before.
     """
     old, new = tables
-    values = {**memory_values(memory), "change_seq": _change_seq(memory)}
+    values = _row(memory)
     where = and_(old.c.tenant == memory.tenant, old.c.memory_id == memory.memory_id)
     if old is new:
         connection.execute(update(old).where(where).values(**values))
@@ -131,6 +134,18 @@ def change_event(memory: Memory, version: MemoryVersion) -> NewEvent:
         memory_id=memory.memory_id,
         detail=detail,
     )
+
+
+def _row(memory: Memory) -> dict[str, Any]:
+    return {**memory_values(memory), "change_seq": _change_seq(memory), "purge_at": purge_at(memory)}
+
+
+def purge_at(memory: Memory) -> datetime | None:
+    """Return when the row may be removed: at its end, and if it was deleted, some time after that at the latest."""
+    if memory.status is not MemoryStatus.DELETED:
+        return memory.expires_at
+    kept_until = memory.updated_at + timedelta(days=DELETED_DAYS)
+    return kept_until if memory.expires_at is None else min(kept_until, memory.expires_at)
 
 
 def _change_seq(memory: Memory) -> ScalarSelect[Any]:
@@ -165,7 +180,6 @@ def _tombstone(memory: Memory) -> dict[str, Any]:
         "fingerprint": memory.fingerprint,
         "memory_id": memory.memory_id,
         "memory_type": memory.memory_type,
-        "content": memory.content,
         "deleted_by": memory.agent_id,
         "deleted_at": memory.updated_at,
     }

@@ -261,7 +261,6 @@ memory_tombstones = Table(
     Column("fingerprint", String(64), nullable=False),
     Column("memory_id", Id(128), nullable=False),
     Column("memory_type", Id(64), nullable=False),
-    Column("content", LongText, nullable=False),
     Column("deleted_by", Id(), nullable=False),
     Column("deleted_at", Instant, nullable=False),
     PrimaryKeyConstraint("tenant", "collection", "memory_id"),
@@ -454,7 +453,10 @@ audits = Table(
 
 
 def memory_table(name: str, into: MetaData = metadata) -> Table:
-    """Return the table of one memory type, e.g. ``mem_user_preference``; the same object each time it is asked."""
+    """Return the table of one memory type, e.g. ``mem_user_preference``; the same object each time it is asked.
+
+    ``purge_at``: when the row may be removed – when it expires, or some time after it was deleted.
+    """
     if name in into.tables:
         return into.tables[name]
     return Table(
@@ -487,9 +489,10 @@ def memory_table(name: str, into: MetaData = metadata) -> Table:
         Column("created_at", Instant, nullable=False),
         Column("updated_at", Instant, nullable=False),
         Column("expires_at", Instant),
+        Column("purge_at", Instant),
         PrimaryKeyConstraint("tenant", "memory_id"),
         Index(f"ix_{name}_changes", "tenant", "collection", "change_seq"),
-        Index(f"ix_{name}_expiry", "expires_at"),
+        Index(f"ix_{name}_purge", "purge_at"),
         Index(f"ix_{name}_fingerprint", "tenant", "collection", "fingerprint"),
         Index(f"ix_{name}_standing", "tenant", "collection", "standing"),
         Index(f"ix_{name}_user", "tenant", "user_id"),

@@ -1,0 +1,261 @@
+"""The library: insert (looking first), update, delete, restore, move, and one memory at a time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import uuid4
+
+from strata import config
+from strata.clock import Clock
+from strata.dedup.fingerprint import fingerprint
+from strata.errors import InferenceUnavailableError, NotFoundError, UnknownMemoryTypeError, VersionConflictError
+from strata.model.memories import ChangeKind, Memory, MemoryType, MemoryVersion
+from strata.policy.names import checked_collection, checked_id, checked_text
+from strata.policy.retention import checked_ttl, expiry
+from strata.ports import Access, Embedder, MemoryDraft, MemoryEdit, MemoryStore, TypeStore, Written
+from strata.sharing.look_first import Found, LookFirst
+from strata.sharing.units import (
+    NewUnit,
+    UnitChange,
+    checked_content,
+    checked_importance,
+    checked_metadata,
+    checked_policy,
+    draft_of,
+)
+
+MAX_REASON_CHARS = 2_000
+LOOKS = 3
+"""How often an insert looks again when the memory it was going to update changed in between."""
+
+Screen = Callable[[Access, str, str], None]
+"""(access, collection, content): raises QuarantinedError for a text that tells a model what to do."""
+
+
+class InsertStatus(StrEnum):
+    """What became of an insert."""
+
+    INSERTED = "inserted"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inserted:
+    """The outcome of an insert: the memory as it stands, and those it is linked to."""
+
+    status: InsertStatus
+    memory: Memory
+    linked: tuple[str, ...] = ()
+
+
+def pass_all(_access: Access, _collection: str, _content: str) -> None:
+    """The screen of a library that quarantines nothing."""
+
+
+class Library:
+    """Memories of collections, on behalf of an agent; the store enforces its rights."""
+
+    def __init__(
+        self,
+        memories: MemoryStore,
+        types: TypeStore,
+        look_first: LookFirst,
+        embedder: Embedder,
+        clock: Clock,
+        settings: config.Library,
+        screen: Screen = pass_all,
+    ) -> None:
+        self._memories = memories
+        self._types = types
+        self._look_first = look_first
+        self._embedder = embedder
+        self._clock = clock
+        self._settings = settings
+        self._screen = screen
+
+    def insert(self, access: Access, collection: str, unit: NewUnit) -> Inserted:
+        """Keep a memory: the same fact becomes a new version of what is stored, anything else is inserted.
+
+        Raises:
+            NotFoundError: the agent may not write there.
+            ValidationError: a value that is not allowed.
+            UnknownMemoryTypeError: no such type; a write never makes one.
+            QuarantinedError: the text instructs a model.
+        """
+        now = self._clock.now()
+        memory_type = self._type(unit.memory_type)
+        memory_id = unit.memory_id or uuid4().hex
+        draft = draft_of(unit, checked_collection(collection), memory_type, memory_id, self._settings, now)
+        self._screen(access, collection, draft.content)
+        if unit.memory_id is not None and (present := self._present(access, draft, now)) is not None:
+            return present
+        return self._insert(access, draft, now)
+
+    def update(self, access: Access, collection: str, memory_id: str, change: UnitChange) -> Written:
+        """Change a memory as a new version.
+
+        Raises:
+            NotFoundError: absent, expired, or not the agent's to change.
+            VersionConflictError: outdated ``expected_version`` where the collection rejects it.
+            ValidationError, UnknownMemoryTypeError, QuarantinedError: as for an insert.
+        """
+        now = self._clock.now()
+        edit = self._edit(access, collection, checked_id(memory_id, "memory_id"), change, now)
+        return self._memories.edit(access, collection, edit, now=now)
+
+    def delete(self, access: Access, collection: str, memory_id: str, *, reason: str = "", key: str = "") -> Written:
+        """Delete a memory; its tombstone keeps consolidation from bringing it back. Raises NotFoundError."""
+        return self._change(access, collection, memory_id, ChangeKind.DELETE, reason, key)
+
+    def restore(self, access: Access, collection: str, memory_id: str, *, reason: str = "", key: str = "") -> Written:
+        """Bring a deleted or superseded memory back, unless it has run out. Raises NotFoundError."""
+        return self._change(access, collection, memory_id, ChangeKind.RESTORE, reason, key)
+
+    def move(self, access: Access, collection: str, memory_id: str, memory_type: str, *, reason: str = "") -> Written:
+        """Move a memory to another type; its life stays. Raises NotFoundError, UnknownMemoryTypeError."""
+        return self.update(access, collection, memory_id, UnitChange(memory_type=memory_type, reason=reason))
+
+    def get(self, access: Access, collection: str, memory_id: str) -> Memory:
+        """Return one live memory. Raises NotFoundError."""
+        return self._memories.get(access, collection, memory_id, now=self._clock.now())
+
+    def listed(
+        self,
+        access: Access,
+        collection: str,
+        *,
+        memory_types: tuple[str, ...] | None = None,
+        limit: int = 100,
+        after: str = "",
+    ) -> list[Memory]:
+        """Return live memories in the order of their ids.
+
+        Raises:
+            NotFoundError: the agent may not read the collection, or there is none.
+        """
+        now = self._clock.now()
+        found = self._memories.listed(access, collection, now=now, memory_types=memory_types, limit=limit, after=after)
+        if not found and collection not in self._memories.view(access, [collection], now=now):
+            raise NotFoundError
+        return found
+
+    def history(self, access: Access, collection: str, memory_id: str) -> list[MemoryVersion]:
+        """Return every version, oldest first. Raises NotFoundError."""
+        return self._memories.history(access, collection, memory_id, now=self._clock.now())
+
+    def embedded(self, content: str) -> tuple[bytes | None, str]:
+        """Return the vector of a text and the model that made it; nothing if there is no model at the moment."""
+        if not self._embedder.dimensions:
+            return None, ""
+        try:
+            return self._embedder.embed([content])[0], self._embedder.name
+        except InferenceUnavailableError:
+            return None, ""
+
+    def _present(self, access: Access, draft: MemoryDraft, now: datetime) -> Inserted | None:
+        found = self._memories.get_many(access, [draft.memory_id], now=now)
+        same_place = [memory for memory in found if memory.collection == draft.collection]
+        return Inserted(status=InsertStatus.UNCHANGED, memory=same_place[0]) if same_place else None
+
+    def _insert(self, access: Access, draft: MemoryDraft, now: datetime) -> Inserted:
+        for _look in range(LOOKS):
+            found = self._look_first(access, draft, now)
+            if found.same is None:
+                return self._write_new(access, draft, found, now)
+            try:
+                return self._merge(access, found.same, draft, now)
+            except (NotFoundError, VersionConflictError):
+                continue  # it was changed, or went away, while we looked
+        return self._write_new(access, draft, Found(same=None, links=()), now)
+
+    def _write_new(self, access: Access, draft: MemoryDraft, found: Found, now: datetime) -> Inserted:
+        embedding, model = self.embedded(draft.content)
+        whole = replace(draft, embedding=embedding, embedding_model=model, links=found.links)
+        written = self._memories.insert(access, whole, now=now)
+        status = InsertStatus.INSERTED if written.created else InsertStatus.UNCHANGED
+        linked = tuple(memory_id for memory_id, _relation in found.links) if written.created else ()
+        return Inserted(status=status, memory=written.memory, linked=linked)
+
+    def _merge(self, access: Access, old: Memory, draft: MemoryDraft, now: datetime) -> Inserted:
+        embedding, model = self.embedded(draft.content) if draft.content != old.content else (None, "")
+        edit = MemoryEdit(
+            memory_id=old.memory_id,
+            change=ChangeKind.UPDATE,
+            content=draft.content,
+            fingerprint=draft.fingerprint,
+            metadata={**old.metadata, **draft.metadata},
+            embedding=embedding,
+            embedding_model=model,
+            standing=old.standing or draft.standing,
+            safety=old.safety or draft.safety,
+            importance=max(old.importance, draft.importance),
+            expected_version=old.version,
+            said_at=max(old.said_at, draft.said_at),
+            reason="said again",
+            sources=draft.sources,
+            **_renewed(old, draft),
+        )
+        written = self._memories.edit(access, draft.collection, edit, now=now)
+        status = InsertStatus.UPDATED if written.created else InsertStatus.UNCHANGED
+        return Inserted(status=status, memory=written.memory)
+
+    def _edit(self, access: Access, collection: str, memory_id: str, change: UnitChange, now: datetime) -> MemoryEdit:
+        edit = MemoryEdit(
+            memory_id=memory_id,
+            change=ChangeKind.UPDATE if change.memory_type is None else ChangeKind.MOVE,
+            metadata=None if change.metadata is None else checked_metadata(change.metadata, self._settings),
+            policy=None if change.policy is None else checked_policy(change.policy),
+            standing=change.standing,
+            safety=change.safety,
+            importance=None if change.importance is None else checked_importance(change.importance),
+            memory_type=None if change.memory_type is None else self._type(change.memory_type).name,
+            expected_version=change.expected_version,
+            reason=checked_text(change.reason, "reason", limit=MAX_REASON_CHARS),
+            key=change.key,
+        )
+        if change.ttl_seconds is not None:
+            ttl_seconds = checked_ttl(change.ttl_seconds)
+            edit = replace(edit, ttl_seconds=ttl_seconds, expires_at=expiry(ttl_seconds, now), keep_expiry=False)
+        return edit if change.content is None else self._with_content(access, collection, edit, change.content, now)
+
+    def _with_content(
+        self, access: Access, collection: str, edit: MemoryEdit, content: str, now: datetime
+    ) -> MemoryEdit:
+        checked = checked_content(content, self._settings)
+        self._screen(access, collection, checked)
+        embedding, model = self.embedded(checked)
+        return replace(
+            edit,
+            content=checked,
+            fingerprint=fingerprint(checked),
+            embedding=embedding,
+            embedding_model=model,
+            said_at=now,
+        )
+
+    def _change(
+        self, access: Access, collection: str, memory_id: str, change: ChangeKind, reason: str, key: str
+    ) -> Written:
+        edit = MemoryEdit(
+            memory_id=checked_id(memory_id, "memory_id"),
+            change=change,
+            reason=checked_text(reason, "reason", limit=MAX_REASON_CHARS),
+            key=key,
+        )
+        return self._memories.edit(access, collection, edit, now=self._clock.now())
+
+    def _type(self, name: str) -> MemoryType:
+        found = self._types.named(name)
+        if found is None:
+            raise UnknownMemoryTypeError(fields={"memory_type": name})
+        return found
+
+
+def _renewed(old: Memory, draft: MemoryDraft) -> dict[str, Any]:
+    """A repeat renews a life and never shortens it."""
+    if old.expires_at is None or (draft.expires_at is not None and draft.expires_at <= old.expires_at):
+        return {}
+    return {"ttl_seconds": draft.ttl_seconds, "expires_at": draft.expires_at, "keep_expiry": False}

@@ -1,0 +1,81 @@
+"""Looking before writing: is this fact stored already, or only something close to it?
+
+Candidates are live memories of the same collection and type whose calibrated similarity reaches the threshold, and
+that the agent may read. Which of them says the same is decided pair by pair; what cannot be proven equal stays apart.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from strata.model.memories import Hit, Memory
+from strata.ports import Access, MemoryDraft, MemoryStore
+
+Search = Callable[[Access, str, str, Sequence[str], int], list[Hit]]
+"""(access, collection, text, memory types, top k) → hits, best first, with calibrated scores."""
+
+
+class Verdict(Protocol):
+    """How a new text stands to an old one: ``merge``, ``refine``, ``conflict`` or ``distinct``."""
+
+    @property
+    def kind(self) -> str: ...
+
+
+Decide = Callable[[str, str], Verdict]
+"""(old text, new text) → verdict."""
+
+RELATIONS = {"refine": "refines", "conflict": "contradicts"}
+CLOSE = "close_to"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The memory that says the same, if any, and those that are close, with their relation to the new one."""
+
+    same: Memory | None
+    links: tuple[tuple[str, str], ...]
+
+
+class LookFirst:
+    """Finds what is stored already."""
+
+    def __init__(self, memories: MemoryStore, search: Search, decide: Decide, *, similarity: float, top_k: int) -> None:
+        self._memories = memories
+        self._search = search
+        self._decide = decide
+        self._similarity = similarity
+        self._top_k = top_k
+
+    def __call__(self, access: Access, draft: MemoryDraft, now: datetime) -> Found:
+        """Return what a draft repeats and what it is close to."""
+        same: Memory | None = None
+        links: list[tuple[str, str]] = []
+        for old in self._candidates(access, draft, now):
+            kind = str(self._decide(old.content, draft.content).kind)
+            if kind == "merge" and same is None and _interchangeable(old, draft, access):
+                same = old
+            else:
+                links.append((old.memory_id, RELATIONS.get(kind, CLOSE)))
+        return Found(same=same, links=tuple(links))
+
+    def _candidates(self, access: Access, draft: MemoryDraft, now: datetime) -> list[Memory]:
+        # The index is asked for the product itself, so that looking is never a refusal; what it found is then read
+        # again with the agent's own rights, as it stands in the database.
+        product = replace(access, system=True)
+        hits = self._search(product, draft.collection, draft.content, [draft.memory_type], self._top_k)
+        near = [hit.memory.memory_id for hit in hits if hit.score >= self._similarity]
+        readable = self._memories.get_many(access, near, now=now)
+        return [
+            memory
+            for memory in readable
+            if memory.memory_type == draft.memory_type and memory.collection == draft.collection
+        ]
+
+
+def _interchangeable(old: Memory, draft: MemoryDraft, access: Access) -> bool:
+    """Only a memory about the same user, for the same readers, that the agent may write, can take up the new one."""
+    writers = old.policy.write_agents
+    writable = access.admin or access.system or writers is None or access.agent_id in writers
+    return writable and old.user_id == draft.user_id and old.policy == draft.policy
