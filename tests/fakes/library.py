@@ -1,0 +1,145 @@
+"""The shared library on a database of the test's own, with an index that reads everything and a judge of equal words."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from strata import config
+from strata.clock import FakeClock
+from strata.dedup.fingerprint import normalise
+from strata.model.agents import AgentRole, Caller
+from strata.model.memories import Hit
+from strata.ports import Access
+from strata.sharing.agents import Agents
+from strata.sharing.collection import Collections
+from strata.sharing.grants import Grants
+from strata.sharing.impact import Impacts
+from strata.sharing.library import Library
+from strata.sharing.look_first import LookFirst
+from strata.sharing.rollback import Rollbacks
+from strata.sharing.transfer import Transfer
+from strata.sharing.undo import Undo
+from strata.storage.agents import SqlAgentStore
+from strata.storage.archive import SqlArchive
+from strata.storage.collections import SqlCollectionStore
+from strata.storage.engine import Database
+from strata.storage.events import SqlEventLog
+from strata.storage.ledger import SqlReadLedger
+from strata.storage.memories import SqlMemoryStore
+from strata.storage.memory_types import SqlTypeStore
+
+
+@dataclass(frozen=True)
+class SameWords:
+    """The verdict of :func:`decide`."""
+
+    kind: str
+
+
+def decide(old: str, new: str) -> SameWords:
+    """Texts are the same fact if they have the same words; texts with the same first words contradict each other."""
+    if normalise(old) == normalise(new):
+        return SameWords("merge")
+    return SameWords("conflict" if old[:2] == new[:2] else "distinct")
+
+
+class HashEmbedder:
+    """Vectors that differ when texts do, and mean nothing."""
+
+    name = "hash"
+    dimensions = 8
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+        """Return 32 bytes a text."""
+        return [hashlib.sha256(text.encode()).digest() for text in texts]
+
+    def calibrate(self, cosine: float) -> float:
+        """Return it as it is."""
+        return cosine
+
+
+class Shelf:
+    """Everything a test of the shared library needs, over one database and one tenant."""
+
+    def __init__(self, database: Database, clock: FakeClock, tenant: str) -> None:
+        self.database = database
+        self.clock = clock
+        self.tenant = tenant
+        self.types = SqlTypeStore(database, clock)
+        self.memories = SqlMemoryStore(database, self.types)
+        self.archive = SqlArchive(database, self.types)
+        self.collection_store = SqlCollectionStore(database, self.types)
+        self.events = SqlEventLog(database)
+        self.ledger = SqlReadLedger(database)
+        self.agent_store = SqlAgentStore(database)
+
+    def access(self, agent_id: str, *, admin: bool = False) -> Access:
+        """Return the rights of an agent's key."""
+        return Access(tenant=self.tenant, agent_id=agent_id, admin=admin)
+
+    @property
+    def admin(self) -> Access:
+        """Return an administrator's rights."""
+        return self.access("admin", admin=True)
+
+    @property
+    def admin_caller(self) -> Caller:
+        """Return an administrator as the edge sees one."""
+        return Caller(tenant=self.tenant, agent_id="admin", role=AgentRole.ADMIN)
+
+    @cached_property
+    def library(self) -> Library:
+        """The library."""
+        look_first = LookFirst(self.memories, self.search, decide, similarity=0.5, top_k=5)
+        return Library(self.memories, self.types, look_first, HashEmbedder(), self.clock, config.Library())
+
+    @cached_property
+    def rollbacks(self) -> Rollbacks:
+        """Rollbacks."""
+        return Rollbacks(self.library, self.memories, self.ledger, self.clock)
+
+    @cached_property
+    def impacts(self) -> Impacts:
+        """Questions to the ledger."""
+        return Impacts(self.memories, self.archive, self.ledger, self.clock)
+
+    @cached_property
+    def undo(self) -> Undo:
+        """Undos."""
+        return Undo(self.library, self.memories, self.archive, self.clock)
+
+    @cached_property
+    def transfer(self) -> Transfer:
+        """Export and import."""
+        return Transfer(self.library, self.archive, self.collection_store, self.clock, config.Library())
+
+    @cached_property
+    def collections(self) -> Collections:
+        """Policies."""
+        return Collections(self.collection_store, self.types, self.clock)
+
+    @cached_property
+    def grants(self) -> Grants:
+        """Registrations."""
+        return Grants(self.collection_store, self.types, self.events, self.clock)
+
+    @cached_property
+    def agents(self) -> Agents:
+        """Profiles and keys."""
+        return Agents(self.agent_store, self.clock)
+
+    def search(self, access: Access, collection: str, text: str, types: Sequence[str], top_k: int) -> list[Hit]:
+        """Return memories that share half of their characters with the text."""
+        found = self.memories.listed(access, collection, now=self.clock.now(), memory_types=types, limit=1_000)
+        hits = [Hit(memory=memory, score=overlap(memory.content, text)) for memory in found]
+        return sorted(hits, key=lambda hit: hit.score, reverse=True)[:top_k]
+
+    def kinds(self) -> list[str]:
+        """Return the kinds of the tenant's events, oldest first."""
+        return [event.kind for event in self.events.after(self.tenant, 0, limit=10_000)]
+
+
+def overlap(one: str, other: str) -> float:
+    """Return the Jaccard overlap of characters."""
+    return len(set(one) & set(other)) / max(1, len(set(one) | set(other)))
