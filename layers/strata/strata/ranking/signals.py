@@ -1,0 +1,111 @@
+"""The signals of a search, each an array over all rows of a field. Needs numpy.
+
+All rows share one set of BM25 statistics, so that rows of different shelves are comparable.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from strata.ranking.columns import Array
+from strata.ranking.dates import NamedDate
+from strata.ranking.field import Field, joined, shifted
+from strata.ranking.postings import Statistics, best_score, weighted_query
+from strata.ranking.query import Query, names_speaker
+from strata.ranking.shelf import Shelf
+
+Background = Callable[[int, bool], tuple[float, float]]
+"""(texts in a dense script: 0–2, question against passage?) → mean and deviation of the cosine of unrelated texts."""
+
+NEAR_DAYS, SAME_WEEK_DAYS = 1, 7
+SAME_WEEK, SAME_MONTH = 0.75, 0.5
+
+
+def keyword(field: Field, query: Query, statistics: Statistics) -> Array:
+    """Return BM25 as a share of what a document of mean length with every query term once would get."""
+    weights = weighted_query(query.terms, statistics)
+    norms = statistics.norms(field.lengths())
+    scores = np.zeros(field.size)
+    for term, weight in weights.items():
+        rows, counts = field.occurrences(term)
+        scores[rows] += weight * statistics.saturated(counts, norms[rows])
+    return scores / best_score(weights)
+
+
+def window(field: Field, query: Query) -> Array:
+    """Return BM25 over each row together with the turns before and after it, in the unit of ``keyword``."""
+    live = field.column("live")
+    lengths = _with_neighbours(field, field.lengths())
+    base = Statistics(max(1, int(live.sum())), max(1.0, float(lengths[live].mean())), {})
+    norms = base.norms(lengths)
+    scores, best = np.zeros(field.size), 0.0
+    for term in dict.fromkeys(query.terms):
+        rows, counts = field.occurrences(term)
+        if not len(rows):
+            best += base.rarity(term)
+            continue
+        spread = np.zeros(field.size)
+        spread[rows] = counts
+        spread = _with_neighbours(field, spread)
+        weight = Statistics(base.documents, base.mean_length, {term: int(np.count_nonzero(spread))}).rarity(term)
+        scores += weight * base.saturated(spread, norms)
+        best += weight
+    return scores / (best or 1.0)
+
+
+def semantic(field: Field, query: Query, background: Background) -> Array | None:
+    """Return how far each cosine lies above that of unrelated texts, in deviations; None without vectors.
+
+    Cosines of texts in one script are higher than across scripts, whatever they say: each pair of scripts has its own
+    background. Rows without a vector count as unrelated.
+    """
+    parts = [_above_background(shelf, query, background) for shelf in field.shelves]
+    known = [part for part in parts if part is not None]
+    return joined(known) if known and len(known) == len(parts) else None
+
+
+def speaker_named(field: Field, query: Query) -> Array | None:
+    """Return which rows were said by someone the question names, unless it names nobody or everybody."""
+    parts = []
+    named: set[str] = set()
+    known: set[str] = set()
+    for shelf in field.shelves:
+        names = {name: number for name, number in shelf.speakers.numbers.items() if names_speaker(query.folded, name)}
+        known |= set(shelf.speakers.numbers)
+        named |= set(names)
+        parts.append(np.isin(shelf.column("speaker"), list(names.values())))
+    return joined(parts).astype(np.float64) if named and named != known else None
+
+
+def date_named(field: Field, query: Query) -> Array | None:
+    """Return how well each row's date fits one that the question names, 0–1; None if it names none."""
+    if not query.dates:
+        return None
+    years, months, days = (field.column(name) for name in ("year", "month", "day"))
+    best: Array = np.max([_date_fit(date, years, months, days) for date in query.dates], axis=0)
+    return best
+
+
+def _above_background(shelf: Shelf, query: Query, background: Background) -> Array | None:
+    cosines = shelf.cosines(query.vector) if query.vector is not None else None
+    if cosines is None:
+        return None
+    (latin, latin_deviation), (dense, dense_deviation) = (
+        background(script + query.dense_script, not query.passage) for script in (0, 1)
+    )
+    script = shelf.column("dense_script")
+    above = (cosines - np.where(script, dense, latin)) / np.where(script, dense_deviation, latin_deviation)
+    return np.where(shelf.column("embedded"), above, 0.0)
+
+
+def _date_fit(date: NamedDate, years: Array, months: Array, days: Array) -> Array:
+    fits: Array = ((years == date.year) | (date.year == 0)) & ((months == date.month) | (date.month == 0))
+    if not date.day:
+        return fits.astype(np.float64)
+    apart = np.abs(days - date.day)
+    return fits * np.where(apart <= NEAR_DAYS, 1.0, np.where(apart <= SAME_WEEK_DAYS, SAME_WEEK, SAME_MONTH))
+
+
+def _with_neighbours(field: Field, values: Array) -> Array:
+    summed: Array = values + shifted(values, field.links("previous")) + shifted(values, field.links("following"))
+    return summed
