@@ -525,6 +525,41 @@ class Archive(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """What one batch of a purge did."""
+
+    removed: int
+    kept: int
+    """Rows that were due and had been renewed when it came to removing them."""
+    more: bool
+    """True if another batch may find something."""
+
+
+class Purge(Protocol):
+    """Physical removal of what has run out."""
+
+    def purge_due(self, *, now: datetime, limit: int) -> Purged:
+        """Remove up to ``limit`` memories of each type; expiry is checked again in the DELETE."""
+        ...
+
+
+class JobStore(Protocol):
+    """One row per scheduled job, so that the same job does not run twice at a time."""
+
+    def claim(self, name: str, *, seconds: float, now: datetime) -> int | None:
+        """Take the job's lease and return its fence; None while another holds it."""
+        ...
+
+    def finish(self, name: str, fence: int, *, now: datetime) -> None:
+        """Give the lease back, unless somebody else has it by now."""
+        ...
+
+    def tenants(self) -> list[str]:
+        """Return every tenant that has left a trace."""
+        ...
+
+
 # --- consolidation ------------------------------------------------------------------------------------------------
 
 
@@ -716,8 +751,12 @@ class Embedder(Protocol):
         """Return one little-endian float32 vector per text, in order. Raises InferenceUnavailableError."""
         ...
 
-    def calibrate(self, cosine: float) -> float:
-        """Map a cosine of this model to a similarity in 0–1 that means the same for every model."""
+    def background(self, dense_scripts: int, *, question: bool) -> tuple[float, float]:
+        """Return mean and deviation of this model's cosines between texts that have nothing to do with each other.
+
+        It is what makes scores of different models comparable. ``dense_scripts`` says how many of the two texts are
+        written without spaces (0–2: Chinese, Japanese, Korean), ``question`` whether one was embedded as a query.
+        """
         ...
 
 
