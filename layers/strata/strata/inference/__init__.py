@@ -1,0 +1,1 @@
+"""Models behind ports: chat and embeddings, over endpoints or in this process."""
