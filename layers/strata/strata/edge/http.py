@@ -66,8 +66,8 @@ def serialised(document: object) -> str:
 def _answer(
     resolver: ThreadedResolver,
     event: Mapping[str, Any],
-    context: Any,
-    request_id: str,  # noqa: ANN401
+    context: Any,  # noqa: ANN401 Lambda's context
+    request_id: str,
 ) -> dict[str, Any]:
     runtime = bootstrap.runtime()
     request = requests.prepared(event, runtime.settings.http.max_body_bytes)

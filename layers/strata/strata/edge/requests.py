@@ -1,8 +1,9 @@
 """What is checked of an HTTP event before any route sees it.
 
 API Gateway's HTTP API hands paths over percent-decoded, so that an id with ``?`` or ``/`` in it would be read as
-something else; the route key and the path parameters are sound, and the path is rebuilt from them here, encoded. The body is
-decoded once: size, encoding, JSON, and characters that cannot be stored (NUL, half of a surrogate pair) are refused.
+something else; the route key and the path parameters are sound, and the path is rebuilt from them here, encoded. The
+body is decoded once: size, encoding, JSON, and characters that cannot be stored (NUL, half of a surrogate pair) are
+refused.
 """
 
 import base64

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from aws_lambda_powertools.utilities.batch import SqsFifoPartialProcessor, process_partial_response
-from aws_lambda_powertools.utilities.batch.types import PartialItemFailureResponse
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from strata import bootstrap
@@ -30,7 +29,7 @@ def door() -> Handler:
             return {"batchItemFailures": []}
         processor = SqsFifoPartialProcessor(skip_group_on_error=True)
         processor.raise_on_entire_batch_failure = False
-        response: PartialItemFailureResponse = process_partial_response(
+        response = process_partial_response(
             event=dict(event), record_handler=_record_handler(context), processor=processor, context=context
         )
         return dict(response)

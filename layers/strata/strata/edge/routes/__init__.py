@@ -1,0 +1,28 @@
+"""Routes: each validates, calls one flow, and presents what it answers."""
+
+from strata.edge.routes import (
+    agents,
+    collections,
+    context,
+    history,
+    memories,
+    messages,
+    reports,
+    runs,
+    service,
+    working,
+)
+
+ROUTERS = (
+    context.router,
+    messages.router,
+    working.router,
+    runs.router,
+    agents.router,
+    collections.router,
+    memories.router,
+    history.router,
+    reports.router,
+    service.router,
+)
+"""Every route of the API, in the order of the document."""
