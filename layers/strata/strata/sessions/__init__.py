@@ -1,0 +1,1 @@
+"""The conversation: append, read, end, summarise, and the scratch beside it."""
