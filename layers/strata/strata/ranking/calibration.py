@@ -13,6 +13,19 @@ unrelated. Two measures are read:
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+
+class Background(Protocol):
+    """How close two unrelated texts are under an embedding model."""
+
+    def __call__(self, dense_scripts: int, *, question: bool) -> tuple[float, float]:
+        """Return mean and deviation of the cosine.
+
+        ``dense_scripts``: how many of the two texts are written without spaces; ``question``: whether one is a query.
+        """
+        ...
+
 
 QUESTION_CURVE = ((-1.0, 0.0), (0.0, 0.12), (1.25, 0.3), (4.0, 0.7), (7.5, 1.0))
 """(deviations above unrelated texts, score) for a question against a stored text."""

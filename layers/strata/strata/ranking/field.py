@@ -61,8 +61,12 @@ class Field:
         return joined([_lengths(shelf) for shelf in self.shelves])
 
     def candidates(self, query: Query) -> Array:
-        """Return which rows may be found at all: in use, not expired, with every tag."""
+        """Return which rows may be found at all: in use, not expired, with every tag, not closed to the reader."""
         allowed: Array = self.column("live") & (self.column("expires") > query.now)
+        for shelf, at in self.places():
+            closed = shelf.slots_closed_to(query.reader)
+            if closed:
+                allowed[np.array(closed) + at] = False
         return allowed & self._tagged(query) if query.tags else allowed
 
     def occurrences(self, term: str) -> tuple[Array, Array]:

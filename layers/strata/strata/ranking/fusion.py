@@ -10,6 +10,7 @@ import numpy as np
 
 from strata.model.context import SearchMode
 from strata.ranking import signals
+from strata.ranking.calibration import Background
 from strata.ranking.columns import Array
 from strata.ranking.field import Field, shifted
 from strata.ranking.mix import Mix
@@ -33,7 +34,7 @@ class Scored:
     keyword: Array
 
 
-def fused(field: Field, query: Query, mix: Mix, mode: SearchMode, background: signals.Background) -> Scored:
+def fused(field: Field, query: Query, mix: Mix, mode: SearchMode, background: Background) -> Scored:
     """Score every row of a field; rows that are no candidates have −∞."""
     allowed = field.candidates(query)
     semantic = None if mode is SearchMode.KEYWORD else signals.semantic(field, query, background)

@@ -23,12 +23,20 @@ class Query:
     passage: bool = False
     """Whether the vector was embedded as a stored text and not as a question."""
     tags: frozenset[Tag] = field(default_factory=frozenset)
+    reader: str | None = None
+    """The agent that asks; None may read whatever is here."""
     now: float = 0.0
     """Seconds since 1970; what expired before is left out."""
 
 
 def prepared(
-    text: str, *, vector: bytes | None = None, passage: bool = False, tags: frozenset[Tag] = frozenset(), now: float
+    text: str,
+    *,
+    vector: bytes | None = None,
+    passage: bool = False,
+    tags: frozenset[Tag] = frozenset(),
+    reader: str | None = None,
+    now: float,
 ) -> Query:
     """Prepare a question."""
     folded = fold(text)
@@ -40,6 +48,7 @@ def prepared(
         vector=vector,
         passage=passage,
         tags=tags,
+        reader=reader,
         now=now,
     )
 

@@ -1,10 +1,10 @@
 """Shelves and a question to ranked, calibrated candidates; with numpy by all signals, without it by keywords."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from strata.model.context import SearchMode
-from strata.ranking.calibration import combined, coverage, pooled, similarity
+from strata.ranking.calibration import Background, combined, coverage, pooled, similarity
 from strata.ranking.mix import Mix
 from strata.ranking.postings import Statistics, statistics_of
 from strata.ranking.query import Query
@@ -14,8 +14,6 @@ from strata.ranking.vectors import numpy_is_there
 KEYWORD, SEMANTIC = "keyword", "semantic"
 FOUND_BY_MEANING = 0.3
 """Semantic score from which a hit counts as found by it."""
-
-Background = Callable[[int, bool], tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +79,8 @@ def _by_keywords(shelves: Sequence[Shelf], query: Query, statistics: Statistics,
 
 def _may_be_found(shelf: Shelf, slot: int, query: Query) -> bool:
     entry = shelf.entry(slot)
-    return entry.expires > query.now and query.tags <= entry.tags
+    is_open = query.reader is None or entry.readers is None or query.reader in entry.readers
+    return is_open and entry.expires > query.now and query.tags <= entry.tags
 
 
 def _calibrated(found: Sequence[_Found], query: Query, statistics: Statistics, mode: SearchMode) -> list[Candidate]:

@@ -37,6 +37,8 @@ class Entry:
     """Seconds since 1970."""
     vector: bytes | None = None
     tags: frozenset[Tag] = frozenset()
+    readers: frozenset[str] | None = None
+    """Agents that may read it; None = all that may read the collection."""
     speaker: str = ""
     session_id: str = ""
     seq: int = 0
@@ -73,6 +75,7 @@ class Shelf:
         self._slots: dict[str, int] = {}
         self._free: list[int] = []
         self._tagged: dict[Tag, set[int]] = {}
+        self._restricted: dict[int, frozenset[str]] = {}
         self._turns: dict[tuple[str, int], int] = {}
         self._followers: dict[tuple[str, int], int] = {}
 
@@ -92,6 +95,8 @@ class Shelf:
         self._entries[slot] = entry
         for tag in entry.tags:
             self._tagged.setdefault(tag, set()).add(slot)
+        if entry.readers is not None:
+            self._restricted[slot] = entry.readers
         words = terms(entry.text)
         self.postings.add(slot, words + (date_terms(entry.said_on) if entry.dated else []))
         if self.columns is not None:
@@ -104,6 +109,7 @@ class Shelf:
             return
         entry = self._entries.pop(slot)
         self._free.append(slot)
+        self._restricted.pop(slot, None)
         for tag in entry.tags:
             self._tagged[tag].discard(slot)
         self.postings.remove(slot)
@@ -121,6 +127,10 @@ class Shelf:
         """Return the slots that carry every tag; None if no tag is asked for."""
         wanted = [self._tagged.get(tag, set()) for tag in tags]
         return set.intersection(*wanted) if wanted else None
+
+    def slots_closed_to(self, reader: str | None) -> list[int]:
+        """Return the slots whose own allow-list leaves the agent out."""
+        return [] if reader is None else [slot for slot, may in self._restricted.items() if reader not in may]
 
     def column(self, name: str) -> Array:
         """Return a feature of every slot. Needs numpy."""

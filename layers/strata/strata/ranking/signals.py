@@ -3,19 +3,15 @@
 All rows share one set of BM25 statistics, so that rows of different shelves are comparable.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
+from strata.ranking.calibration import Background
 from strata.ranking.columns import Array
 from strata.ranking.dates import NamedDate
 from strata.ranking.field import Field, joined, shifted
 from strata.ranking.postings import Statistics, best_score, weighted_query
 from strata.ranking.query import Query, names_speaker
 from strata.ranking.shelf import Shelf
-
-Background = Callable[[int, bool], tuple[float, float]]
-"""(texts in a dense script: 0–2, question against passage?) → mean and deviation of the cosine of unrelated texts."""
 
 NEAR_DAYS, SAME_WEEK_DAYS = 1, 7
 SAME_WEEK, SAME_MONTH = 0.75, 0.5
@@ -91,7 +87,7 @@ def _above_background(shelf: Shelf, query: Query, background: Background) -> Arr
     if cosines is None:
         return None
     (latin, latin_deviation), (dense, dense_deviation) = (
-        background(script + query.dense_script, not query.passage) for script in (0, 1)
+        background(script + query.dense_script, question=not query.passage) for script in (0, 1)
     )
     script = shelf.column("dense_script")
     above = (cosines - np.where(script, dense, latin)) / np.where(script, dense_deviation, latin_deviation)

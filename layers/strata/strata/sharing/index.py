@@ -1,0 +1,138 @@
+"""Warm indexes of collections: loaded once, then changed memory by memory as the database says what changed.
+
+An index holds what every reader may see; rights are the database's business, asked at each search.
+"""
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, date, datetime
+
+from strata.model.memories import Memory, MemoryStatus
+from strata.ports import CollectionView, Embedder, MemoryStore
+from strata.ranking.shelf import Entry, Shelf, Tag
+
+EPISODE = "episode"
+
+Key = tuple[str, str]
+"""Tenant and collection."""
+
+
+class CollectionIndex:
+    """The shelves of one collection, one per memory type, as of a change counter."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.lock = threading.RLock()
+        self._dimensions = dimensions
+        self._shelves: dict[str, Shelf] = {}
+        self._type_of: dict[str, str] = {}
+        self._change_seq = 0
+        self._purged_seq = 0
+
+    def shelves(self, memory_types: Sequence[str]) -> list[Shelf]:
+        """Return the shelves of some types, empty ones left out."""
+        return [self._shelves[name] for name in memory_types if name in self._shelves]
+
+    def bring_up_to(self, view: CollectionView, store: MemoryStore, key: Key, model: str) -> None:
+        """Apply what changed since the last time; start over where rows went without a trace."""
+        if view.purged_seq != self._purged_seq or view.change_seq < self._change_seq:
+            self._shelves, self._type_of, self._change_seq = {}, {}, 0
+        if view.change_seq > self._change_seq:
+            for memory in store.changes(*key, self._change_seq):
+                self._apply(memory, model)
+        self._change_seq, self._purged_seq = view.change_seq, view.purged_seq
+
+    def _apply(self, memory: Memory, model: str) -> None:
+        old_type = self._type_of.pop(memory.memory_id, None)
+        if old_type is not None:
+            self._shelves[old_type].drop(memory.memory_id)
+        if memory.status is MemoryStatus.ACTIVE:
+            shelf = self._shelves.setdefault(memory.memory_type, Shelf(self._dimensions))
+            shelf.put(entry_of(memory, model))
+            self._type_of[memory.memory_id] = memory.memory_type
+
+
+class Indexes:
+    """The indexes this process keeps; the one that was not asked for the longest gives way."""
+
+    def __init__(self, store: MemoryStore, embedder: Embedder, *, keep: int) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._keep = keep
+        self._lock = threading.Lock()
+        self._held: OrderedDict[Key, CollectionIndex] = OrderedDict()
+
+    @contextmanager
+    def current(self, tenant: str, views: Mapping[str, CollectionView]) -> Iterator[dict[str, CollectionIndex]]:
+        """Give the up-to-date indexes of collections, locked together in one order, by name."""
+        with ExitStack() as stack:
+            indexes = {}
+            for name in sorted(views):
+                key = (tenant, name)
+                indexes[name] = self._index(key)
+                stack.enter_context(indexes[name].lock)
+                indexes[name].bring_up_to(views[name], self._store, key, self._embedder.name)
+            yield indexes
+
+    def _index(self, key: Key) -> CollectionIndex:
+        with self._lock:
+            index = self._held.get(key)
+            if index is None:
+                index = self._held[key] = CollectionIndex(self._embedder.dimensions)
+            self._held.move_to_end(key)
+            while len(self._held) > self._keep:
+                self._held.popitem(last=False)
+            return index
+
+
+def entry_of(memory: Memory, model: str) -> Entry:
+    """Return what an index knows of a memory. A vector of another model is no use."""
+    tags = memory.metadata
+    return Entry(
+        memory_id=memory.memory_id,
+        text=memory.content,
+        said_on=_said_on(memory),
+        expires=memory.expires_at.timestamp() if memory.expires_at else math.inf,
+        vector=memory.embedding if model and memory.embedding_model == model else None,
+        tags=frozenset(tag for key, value in tags.items() for tag in tags_of(key, value)),
+        readers=None if memory.policy.read_agents is None else frozenset(memory.policy.read_agents),
+        speaker=str(tags.get("speaker") or ""),
+        session_id=str(tags.get("session_id") or ""),
+        seq=_number(tags.get("seq")),
+        previous_seq=_number(tags.get("previous_seq")),
+        dated=memory.memory_type == EPISODE,
+    )
+
+
+def tags_of(key: str, value: object) -> list[Tag]:
+    """Return the tags that a metadata value stands for: itself, or each of its items; nested objects are none."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return [(key, text) for item in items if (text := tag_text(item)) is not None]
+
+
+def tag_text(value: object) -> str | None:
+    """Return a plain value as it is written in a filter: texts as they are, the rest as in JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (int, float)) else None
+
+
+def _said_on(memory: Memory) -> date:
+    """The day in the user's zone, where the writer noted it."""
+    noted = memory.metadata.get("said_date")
+    try:
+        return date.fromisoformat(noted) if isinstance(noted, str) else _day(memory.said_at)
+    except ValueError:
+        return _day(memory.said_at)
+
+
+def _day(instant: datetime) -> date:
+    return instant.astimezone(UTC).date()
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

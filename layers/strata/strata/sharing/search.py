@@ -1,0 +1,176 @@
+"""Search in the native library: ranked by the warm indexes, read and allowed by the database.
+
+Two statements a search: what the agent may read and how far each collection has changed, then the best candidates as
+they stand, under the agent's rights. More candidates are read than asked for, so that refusals do not empty the list.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from strata import config
+from strata.clock import Clock
+from strata.errors import StrataError
+from strata.model.context import SearchMode
+from strata.model.memories import Hit
+from strata.observability import logger
+from strata.ports import Access, CollectionView, Embedder, MemoryStore, ProviderHits
+from strata.ranking.mix import EPISODES, FACTS
+from strata.ranking.query import Query, prepared
+from strata.ranking.ranked import Candidate, ranked
+from strata.ranking.shelf import Shelf, Tag
+from strata.ranking.vectors import numpy_is_there
+from strata.sharing.index import EPISODE, CollectionIndex, Indexes
+from strata.sharing.settled import ReadHit, settled
+
+SPARE = 2
+"""Candidates read for each hit asked for, at first; four times as many in each further round."""
+LEAST_READ = 16
+GROWTH = 4
+MOST_READ = 2_000
+"""Refused candidates that one search puts up with: rights changed since the index was told, or it was not told."""
+RESTATED = 4
+"""Hits read beyond what is asked for, in the place of those that only repeat another."""
+MAX_QUERY_CHARS = 2_000
+"""A longer question says what it is about at its beginning and its end."""
+
+SEMANTIC_UNAVAILABLE = "semantic_unavailable"
+TAGS = "tags"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ask:
+    """One search, prepared."""
+
+    access: Access
+    views: Mapping[str, CollectionView]
+    memory_types: Sequence[str] | None
+    query: Query
+    mode: SearchMode
+
+    def shelves(self, indexes: Mapping[str, CollectionIndex], *, episodes: bool) -> list[Shelf]:
+        """Return what the agent may search, of turns or of sentences."""
+        return [
+            shelf
+            for name, index in indexes.items()
+            for shelf in index.shelves([kind for kind in self._types(name) if (kind == EPISODE) is episodes])
+        ]
+
+    def _types(self, collection: str) -> list[str]:
+        readable = self.views[collection].readable_types
+        return [name for name in readable if self.memory_types is None or name in self.memory_types]
+
+
+class SearchLibrary:
+    """Searches collections on behalf of an agent. Safe to share between threads."""
+
+    def __init__(self, store: MemoryStore, embedder: Embedder, clock: Clock, settings: config.Library) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._clock = clock
+        self._settings = settings
+        self._indexes = Indexes(store, embedder, keep=settings.index_collections)
+
+    def search(  # noqa: PLR0913 (the parameters of the search route)
+        self,
+        access: Access,
+        collections: Sequence[str],
+        text: str,
+        *,
+        memory_types: Sequence[str] | None = None,
+        tags: Mapping[str, str] | None = None,
+        mode: SearchMode = SearchMode.HYBRID,
+        top_k: int | None = None,
+        threshold: float = 0.0,
+    ) -> ProviderHits:
+        """Return the best hits with scores of at least ``threshold``, best first; one fact once.
+
+        Collections and types that the agent may not read contribute nothing. A note says if meaning could not be
+        searched for. Raises StorageUnavailableError.
+        """
+        text = shortened(text)
+        vector = None if mode is SearchMode.KEYWORD else self._embedded(text, query=True)
+        wanted = frozenset((tags or {}).items())
+        ask = self._ask(access, collections, memory_types, self._query(access, text, vector, wanted), mode)
+        limit = self._settings.top_k if top_k is None else top_k
+        hits = settled(self._hits(ask, limit + RESTATED, threshold))[:limit]
+        notes = () if mode is SearchMode.KEYWORD or vector is not None else (SEMANTIC_UNAVAILABLE,)
+        return ProviderHits(hits=tuple(found.hit for found in hits), notes=notes)
+
+    def similar(self, access: Access, collection: str, text: str, memory_types: Sequence[str], top_k: int) -> list[Hit]:
+        """Return stored memories close to a text about to be stored, repeats included.
+
+        Scores are on the scale of stored texts against each other, where paraphrases reach 0.85. The text is embedded
+        as it will be stored, so that an embedder that remembers does it once for both.
+        """
+        vector = self._embedded(text, query=False)
+        query = self._query(access, text, vector, frozenset(), passage=True)
+        ask = self._ask(access, [collection], memory_types, query, SearchMode.HYBRID)
+        return [found.hit for found in self._hits(ask, top_k, 0.0)]
+
+    def _query(
+        self, access: Access, text: str, vector: bytes | None, tags: frozenset[Tag], *, passage: bool = False
+    ) -> Query:
+        reader = None if access.admin or access.system else access.agent_id
+        now = self._clock.now().timestamp()
+        return prepared(text, vector=vector, passage=passage, tags=tags, reader=reader, now=now)
+
+    def _ask(
+        self,
+        access: Access,
+        collections: Sequence[str],
+        memory_types: Sequence[str] | None,
+        query: Query,
+        mode: SearchMode,
+    ) -> _Ask:
+        views = self._store.view(access, list(dict.fromkeys(collections)), now=self._clock.now())
+        return _Ask(access=access, views=views, memory_types=memory_types, query=query, mode=mode)
+
+    def _embedded(self, text: str, *, query: bool) -> bytes | None:
+        """Return the vector of a text, or None where meaning cannot be searched for."""
+        if not (self._embedder.name and text.strip() and numpy_is_there()):
+            return None
+        try:
+            return self._embedder.embed([text], query=query)[0]
+        except StrataError as error:
+            logger.warning("search.not_embedded", extra={"code": error.code})
+            return None
+
+    def _hits(self, ask: _Ask, top_k: int, threshold: float) -> list[ReadHit]:
+        """Read candidates until enough of them may be seen, or there are no more."""
+        hits: list[ReadHit] = []
+        limit, seen = max(LEAST_READ, SPARE * top_k), 0
+        while len(hits) < top_k and seen < MOST_READ:
+            candidates = [found for found in self._candidates(ask, limit) if found.score >= threshold]
+            hits += self._read(ask, candidates[seen:])
+            if len(candidates) < limit:
+                break
+            seen, limit = len(candidates), limit * GROWTH
+        return hits[:top_k]
+
+    def _candidates(self, ask: _Ask, limit: int) -> list[Candidate]:
+        """Sentences and turns are ranked each by their own rules and meet on the calibrated scale."""
+        background = self._embedder.background
+        with self._indexes.current(ask.access.tenant, ask.views) as indexes:
+            facts = ranked(ask.shelves(indexes, episodes=False), ask.query, FACTS, ask.mode, background, limit=limit)
+            turns = ranked(ask.shelves(indexes, episodes=True), ask.query, EPISODES, ask.mode, background, limit=limit)
+        return sorted([*facts, *turns], key=lambda found: -found.score)[:limit]
+
+    def _read(self, ask: _Ask, candidates: Sequence[Candidate]) -> list[ReadHit]:
+        """Return candidates as they stand now, if the agent may see them and they are still where they were."""
+        now = self._clock.now()
+        found = self._store.get_many(ask.access, [found.memory_id for found in candidates], now=now)
+        memories = {memory.memory_id: memory for memory in found if memory.collection in ask.views}
+        tagged = (TAGS,) if ask.query.tags else ()
+        return [
+            ReadHit(
+                Hit(memory=memories[found.memory_id], score=found.score, signals=found.signals + tagged), found.terms
+            )
+            for found in candidates
+            if found.memory_id in memories
+        ]
+
+
+def shortened(text: str) -> str:
+    """Return a question of at most ``MAX_QUERY_CHARS``: a long one by its beginning and its end."""
+    half = MAX_QUERY_CHARS // 2
+    return text if len(text) <= MAX_QUERY_CHARS else f"{text[:half]}\n{text[-half:]}"
