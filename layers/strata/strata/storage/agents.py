@@ -10,6 +10,7 @@ from strata.model.agents import AgentProfile, AgentRole, ApiKey, ProviderName
 from strata.model.events import NewEvent
 from strata.storage.engine import Database
 from strata.storage.events import append_event
+from strata.storage.inserts import insert_missing
 from strata.storage.tables import agents, api_keys
 
 _PROFILE = ("target_id", "open_long_memory", "context_rounds", "display_name")
@@ -35,9 +36,8 @@ class SqlAgentStore:
 
         def work(connection: Connection) -> None:
             row = {"tenant": profile.tenant, "agent_id": profile.agent_id, "created_at": now, "updated_at": now}
-            first = insert(agents).prefix_with("IGNORE", dialect="mysql").prefix_with("OR IGNORE", dialect="sqlite")
-            if connection.execute(first.values(**row, **values)).rowcount == 0:
-                connection.execute(update(agents).where(own).values(**values, updated_at=now))
+            insert_missing(connection, agents, [{**row, **values}])
+            connection.execute(update(agents).where(own).values(**values, updated_at=now))
             _record(connection, profile.tenant, "agent.put", actor, {"agent_id": profile.agent_id, **values}, now)
 
         self._database.write(work)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, RowMapping, Select, insert, select, update
 from strata.model.events import AuditEvent, NewEvent
 from strata.policy.digests import FIRST_HASH, event_hash
 from strata.storage.engine import Database
+from strata.storage.inserts import insert_missing
 from strata.storage.tables import event_heads, events
 
 
@@ -42,8 +43,7 @@ def _locked_head(connection: Connection, tenant: str) -> tuple[int, str]:
     head = select(event_heads.c.last_seq, event_heads.c.last_hash).where(event_heads.c.tenant == tenant)
     row = connection.execute(head.with_for_update()).one_or_none()
     if row is None:
-        first = insert(event_heads).prefix_with("IGNORE", dialect="mysql").prefix_with("OR IGNORE", dialect="sqlite")
-        connection.execute(first.values(tenant=tenant, last_seq=0, last_hash=FIRST_HASH))
+        insert_missing(connection, event_heads, [{"tenant": tenant, "last_seq": 0, "last_hash": FIRST_HASH}])
         row = connection.execute(head.with_for_update()).one()
     return row.last_seq, row.last_hash
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, exists, literal, select, true, union_all
+from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, exists, literal, or_, select, true, union_all
 
 from strata.model.memories import MemoryType
 from strata.storage.columns import COLLECTION_BYTES, Id, Names
@@ -27,9 +27,10 @@ from strata.storage.rights import (
 from strata.storage.tables import collections, memory_table, memory_versions, registrations
 
 Types = tuple[MemoryType, ...]
-Wanted = Literal["one", "many", "any", "standing", "behind", "changed", "twin"]
+Wanted = Literal["one", "many", "any", "about", "standing", "behind", "changed", "twin"]
 
 COLLECTION = bindparam("in_collection", type_=Id(COLLECTION_BYTES))
+USER = bindparam("the_user", type_=Id())
 _MEMORY_ID = bindparam("the_memory", type_=Id())
 
 
@@ -141,6 +142,12 @@ def _any(table: FromClause) -> ColumnElement[bool]:
     return and_(table.c.tenant == TENANT, table.c.memory_id > bindparam("after_id", type_=Id()))
 
 
+def _about(table: FromClause) -> ColumnElement[bool]:
+    """In the user's own layer, or about the user elsewhere."""
+    about = or_(table.c.collection == COLLECTION, table.c.user_id == USER)
+    return and_(table.c.tenant == TENANT, about)
+
+
 def _standing(table: FromClause) -> ColumnElement[bool]:
     named = table.c.collection.in_(bindparam("the_names", expanding=True))
     return and_(table.c.tenant == TENANT, named, table.c.standing)
@@ -162,7 +169,7 @@ def _twin(table: FromClause) -> ColumnElement[bool]:
         table.c.tenant == TENANT,
         table.c.collection == COLLECTION,
         table.c.fingerprint == bindparam("the_fingerprint"),
-        table.c.user_id == bindparam("the_user", type_=Id()),
+        table.c.user_id == USER,
         table.c.read_agents.is_not_distinct_from(bindparam("the_readers", type_=Names())),
         table.c.write_agents.is_not_distinct_from(bindparam("the_writers", type_=Names())),
         live(table),
@@ -173,6 +180,7 @@ _WANTED: Mapping[Wanted, Callable[[FromClause], ColumnElement[bool]]] = {
     "one": _one,
     "many": _many,
     "any": _any,
+    "about": _about,
     "standing": _standing,
     "behind": _behind,
     "changed": _changed,

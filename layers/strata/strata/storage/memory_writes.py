@@ -16,6 +16,7 @@ from strata.model.memories import ChangeKind, Memory, MemoryStatus, MemoryVersio
 from strata.ports import Access
 from strata.storage.columns import Id
 from strata.storage.events import append_event
+from strata.storage.inserts import insert_missing
 from strata.storage.memory_queries import COLLECTION
 from strata.storage.memory_rows import memory_values, version_values
 from strata.storage.rights import TENANT, bypasses, may, parameters
@@ -60,8 +61,7 @@ def take_turn(
 
 def make_collection(connection: Connection, tenant: str, name: str, now: datetime) -> None:
     """Make the row of a collection that is open to whom its layer belongs, if there is none."""
-    first = insert(collections).prefix_with("IGNORE", dialect="mysql").prefix_with("OR IGNORE", dialect="sqlite")
-    connection.execute(first.values(**default_policy(tenant, name, now)))
+    insert_missing(connection, collections, [default_policy(tenant, name, now)])
 
 
 def default_policy(tenant: str, name: str, now: datetime) -> dict[str, Any]:

@@ -250,6 +250,7 @@ memory_links = Table(
     Column("relation", String(32), nullable=False),
     Column("created_at", Instant, nullable=False),
     PrimaryKeyConstraint("tenant", "memory_id", "other_id", "relation"),
+    Index("ix_memory_links_other", "tenant", "other_id"),
     **OPTIONS,
 )
 

@@ -1,0 +1,104 @@
+"""Erasing a user: everything goes, and a manifest says what went and what is still to be done.
+
+Each step may be repeated. What could not be reached (a provider, the cache) is named as pending; erasing again goes
+on there. The audit trail stays: it holds ids, counts and digests, never a word of a memory or a message.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from strata.clock import Clock
+from strata.errors import CacheUnavailableError, ForbiddenError, StrataError
+from strata.model.agents import ProviderName
+from strata.model.sessions import SessionKey
+from strata.policy.names import checked_id
+from strata.ports import Access, Provider, ProviderCopy, ProviderScope, SessionCache, SessionStore, UserStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """The manifest of an erasure."""
+
+    user_id: str
+    removed: Mapping[str, int]
+    pending: tuple[str, ...]
+    """What could not be reached, e.g. ``MEMOS: 3 copies``; empty = everything is gone."""
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether nothing is left to do."""
+        return not self.pending
+
+
+class Erasure:
+    """Removes users; for administrators."""
+
+    def __init__(
+        self,
+        users: UserStore,
+        sessions: SessionStore,
+        cache: SessionCache,
+        providers: Mapping[ProviderName, Provider],
+        clock: Clock,
+    ) -> None:
+        self._users = users
+        self._sessions = sessions
+        self._cache = cache
+        self._providers = providers
+        self._clock = clock
+
+    def erase(self, access: Access, user_id: str) -> Erased:
+        """Remove everything about a user. Raises ForbiddenError; ValidationError for an empty or odd id."""
+        if not (access.admin or access.system):
+            raise ForbiddenError
+        checked_id(user_id, "user_id")
+        keys = [session.key for session in self._sessions.of_user(access.tenant, user_id)]
+        removed, pending = self._erase_copies(access, user_id)
+        now = self._clock.now()
+        memories = self._users.erase_memories(access.tenant, user_id, actor=access.agent_id, now=now)
+        sessions = self._users.erase_sessions(access.tenant, user_id, actor=access.agent_id, now=now)
+        cached = self._drop_cached(keys)
+        return Erased(
+            user_id=user_id,
+            removed={"provider_copies": removed, **memories, **sessions},
+            pending=(*pending, *cached),
+        )
+
+    def _erase_copies(self, access: Access, user_id: str) -> tuple[int, list[str]]:
+        removed, pending = 0, []
+        copies = sorted(self._users.copies(access.tenant, user_id), key=_place)
+        for (provider, collection), group in groupby(copies, key=_place):
+            batch = list(group)
+            if self._deleted(access, user_id, provider, collection, batch):
+                removed += self._users.forget_copies(access.tenant, batch)
+            else:
+                pending.append(f"{provider}: {len(batch)} copies in {collection}")
+        return removed, pending
+
+    def _deleted(
+        self, access: Access, user_id: str, provider: str, collection: str, copies: Sequence[ProviderCopy]
+    ) -> bool:
+        scope = ProviderScope(tenant=access.tenant, user_id=user_id, agent_id=access.agent_id)
+        known = {name.value: one for name, one in self._providers.items()}
+        if provider not in known:
+            return False
+        try:
+            known[provider].delete(scope, collection, [copy.external_id for copy in copies])
+        except StrataError:
+            return False
+        return True
+
+    def _drop_cached(self, keys: Sequence[SessionKey]) -> list[str]:
+        """The rows are gone, so that nothing can fill the cache again; what stays there ends with its own life."""
+        left = 0
+        for key in keys:
+            try:
+                self._cache.drop(key)
+            except CacheUnavailableError:
+                left += 1
+        return [f"cache: {left} sessions"] if left else []
+
+
+def _place(copy: ProviderCopy) -> tuple[str, str]:
+    return copy.provider, copy.collection

@@ -1,0 +1,24 @@
+"""Weekly reports as objects in S3."""
+
+from typing import Any
+from urllib.parse import quote
+
+
+class S3ReportArchive:
+    """The port ``ReportArchive`` on a bucket."""
+
+    def __init__(self, client: Any, bucket: str) -> None:  # noqa: ANN401 a boto3 client has no class of its own
+        self._client = client
+        self._bucket = bucket
+
+    def put(self, tenant: str, week: str, suffix: str, media_type: str, body: bytes) -> None:
+        """Store one rendering under ``audits/<tenant>/<week>.<suffix>``; a repeat replaces it."""
+        key = f"audits/{quote(tenant, safe='')}/{week}.{suffix}"
+        self._client.put_object(Bucket=self._bucket, Key=key, Body=body, ContentType=media_type)
+
+
+class NoReportArchive:
+    """The port ``ReportArchive`` where reports stay in the database alone."""
+
+    def put(self, tenant: str, week: str, suffix: str, media_type: str, body: bytes) -> None:
+        """Store nothing."""
