@@ -122,7 +122,7 @@ class Item:
     @property
     def messages(self) -> tuple[int, ...]:
         """The numbers of the messages the item says it comes from."""
-        return tuple(dict.fromkeys(_integers(self._get("messages"))))
+        return tuple(dict.fromkeys(integers(self._get("messages"))))
 
     @property
     def ttl_seconds(self) -> int | None:
@@ -171,7 +171,7 @@ def _fact_as_key(mapping: Mapping[str, object]) -> tuple[str, object] | None:
         return None
     key, value = next(iter(mapping.items()))
     known = {name for names in _NAMES.values() for name in names} | set(CONTENT_KEYS)
-    is_sentence = isinstance(key, str) and key.strip().lower() not in known and len(key.strip()) > 3  # noqa: PLR2004
+    is_sentence = key.strip().lower() not in known and len(key.strip()) > 3  # noqa: PLR2004
     is_remark = (
         value is None
         or isinstance(value, bool | int | float)
@@ -200,7 +200,8 @@ def _number(value: object) -> float | None:
     return float(found[0]) if found else None
 
 
-def _integers(value: object) -> Iterator[int]:
+def integers(value: object) -> Iterator[int]:
+    """Yield the whole numbers in a value, however they are wrapped."""
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, int | float):
@@ -210,6 +211,6 @@ def _integers(value: object) -> Iterator[int]:
         yield from (int(found) for found in re.findall(r"\d{1,9}", value))
     elif isinstance(value, list):
         for inner in value:
-            yield from _integers(inner)
+            yield from integers(inner)
     elif isinstance(value, Mapping):
-        yield from _integers(value.get("seq", value.get("id")))
+        yield from integers(value.get("seq", value.get("id")))

@@ -72,8 +72,12 @@ class PlannedWrite:
     evidence: str = ""
     reason: str = ""
     """Why this action: the guard's or conflict rule's words."""
+    repeats: str | None = None
+    """Id of the stored memory that says the same: nothing is inserted, what is stored is renewed."""
     replaces: tuple[str, ...] = ()
-    """Memory ids that this write supersedes, refines or repeats."""
+    """Ids of memories in the native library that this write supersedes or refines."""
+    replaces_external: tuple[str, ...] = ()
+    """Ids at the run's external provider that this write replaces."""
     superseded_by: str | None = None
     """Set if the new memory is older in speech than what is stored: it is written already superseded."""
     keep_old_visible: bool = False
@@ -109,6 +113,8 @@ class Plan:
     prompt_version: str = ""
     judge_error: str = ""
     """Why rules judged although a model was configured; empty otherwise."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What was counted on the way to it: candidates, and those dropped by reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from strata.model.runs import Judgement, Plan, PlannedWrite, Receipt, Retirement
 
 def plan_document(plan: Plan) -> JsonObject:
     """Return a plan as JSON."""
-    return {**asdict(plan), "writes": [_write_document(write) for write in plan.writes]}
+    return {**asdict(plan), "writes": [_write_document(write) for write in plan.writes], "counts": dict(plan.counts)}
 
 
 def judgement_document(judgement: Judgement) -> JsonObject:
@@ -118,6 +118,7 @@ def _write(document: Mapping[str, Any]) -> PlannedWrite:
             "said_at": _instant(document["said_at"]),
             "sources": tuple(Source(**source) for source in document["sources"]),
             "replaces": tuple(document["replaces"]),
+            "replaces_external": tuple(document["replaces_external"]),
             "policy": AccessPolicy(**{name: _names(policy[name]) for name in policy}),
         }
     )

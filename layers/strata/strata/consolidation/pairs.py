@@ -1,0 +1,36 @@
+"""Pairs worth a look, and what the guard says of them, in the words of the board."""
+
+from collections.abc import Sequence
+
+from strata.consolidation.board import Finding, Relation
+from strata.dedup.guard import Keep, PairDecision, PairKind, decide
+
+
+class Pairs:
+    """Proposes by similarity, compares by the guard."""
+
+    def proposed(self, new: Sequence[str], stored: Sequence[str]) -> list[tuple[int, int]]:
+        """Return (place in new, place in stored) of pairs that may have to do with each other."""
+        return [(one, other) for one in range(len(new)) for other in range(len(stored))]
+
+    def proposed_within(self, texts: Sequence[str]) -> list[tuple[int, int]]:
+        """Return pairs of places within one batch."""
+        return [(one, other) for other in range(len(texts)) for one in range(other)]
+
+    def compared(self, old: str, new: str) -> Finding:
+        """Return how ``new`` stands to ``old``, which was said before it."""
+        decision = decide(old, new)
+        words = f" ({', '.join(decision.evidence)})" if decision.evidence else ""
+        return Finding(relation=_relation(decision), reason=f"{decision.kind.value}: {decision.reason}{words}")
+
+
+def _relation(decision: PairDecision) -> Relation:
+    if decision.kind is PairKind.CONFLICT:
+        return Relation.AGAINST
+    if decision.kind is PairKind.DISTINCT:
+        return Relation.NEAR
+    if decision.keep is Keep.NEW:
+        return Relation.BEYOND
+    if decision.kind is PairKind.MERGE:
+        return Relation.SAME
+    return Relation.WITHIN if decision.keep is Keep.OLD else Relation.DETAIL
