@@ -9,6 +9,7 @@ from strata import config
 from strata.clock import FakeClock
 from strata.storage.engine import Database, open_database
 from strata.storage.schema import migrate
+from tests.fakes.library import Shelf
 
 _numbers = itertools.count(1)
 
@@ -32,3 +33,9 @@ def tenant() -> str:
 def clock() -> FakeClock:
     """A clock that moves when told."""
     return FakeClock()
+
+
+@pytest.fixture
+def shelf(database: Database, clock: FakeClock, tenant: str) -> Shelf:
+    """The shared library over that database, for a tenant of the test's own."""
+    return Shelf(database, clock, tenant)

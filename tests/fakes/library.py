@@ -1,4 +1,4 @@
-"""The shared library on a database of the test's own, with an index that reads everything and a judge of equal words."""
+"""The shared library on a test's own database, with an index that reads everything and a judge of equal words."""
 
 import hashlib
 from collections.abc import Sequence
