@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import delete, func, select, text
 
 from strata import config
 from strata.clock import SystemClock
@@ -97,6 +97,42 @@ def test_the_tail_is_the_newest_oldest_first(append: Append, log: SqlMessageLog,
     assert contents(log.tail(key, 3, before_seq=4)) == ["m1", "m2", "m3"]
     assert contents(log.between(key, 2, 4)) == ["m3", "m4"]
     assert contents(log.between(key, 2, 6, limit=1)) == ["m3"]
+
+
+def test_a_snapshot_is_the_session_and_its_tail(append: Append, log: SqlMessageLog, key: SessionKey) -> None:
+    assert log.snapshot(key, 3) is None
+    answered = append(*(f"m{number}" for number in range(1, 7)))
+    assert log.snapshot(key, 3) == (answered.session, log.tail(key, 3))
+
+
+def test_a_log_that_remembers_an_older_state_is_not_misled(
+    append: Append, log: SqlMessageLog, store: SqlSessionStore, key: SessionKey, database: Database
+) -> None:
+    append("m1")
+    other = SqlMessageLog(database)
+    assert other.append(key, "ann", "cook", counted("m2"), now=NOW).last_seq == 2
+    store.set_participants(key, ["shopper"], now=NOW)
+    answered = append("m3")
+    assert answered.session is not None
+    assert (answered.last_seq, answered.session.participants) == (3, ("shopper",))
+    summary = Summary(text="s", tokens=1, upto_seq=2, created_at=NOW)
+    store.save_summary(key, summary, expected_upto_seq=0)
+    store.end(key, run_id=f"{key.session_id}-1", now=NOW)
+    answered = append("m4")
+    assert answered.session is not None
+    assert (answered.session.summary, answered.session.state) == (summary, SessionState.OPEN)
+    assert answered.session == store.get(key)
+
+
+def test_a_session_that_was_erased_is_opened_anew(
+    append: Append, log: SqlMessageLog, key: SessionKey, database: Database
+) -> None:
+    append("m1", "m2")
+    database.write(
+        lambda connection: connection.execute(delete(sessions).where(sessions.c.session_id == key.session_id))
+    )
+    answered = log.append(key, "bob", "coach", counted("new"), now=NOW)
+    assert (answered.last_seq, contents(log.tail(key, 5))) == (1, ["new"])
 
 
 def test_an_unknown_session_is_empty(log: SqlMessageLog, store: SqlSessionStore, key: SessionKey) -> None:
@@ -433,6 +469,7 @@ def test_a_connection_lost_in_mid_transaction_repeats_the_whole(
     if database.dialect == "sqlite":
         pytest.skip("SQLite has no server")
     log.append(key, "ann", "cook", counted("m1"), now=NOW)
+    database.engine.dispose()
     with database.engine.connect() as holder:
         holder.exec_driver_sql("BEGIN")
         holder.execute(select(sessions).where(sessions.c.session_id == key.session_id).with_for_update()).all()
@@ -448,12 +485,9 @@ def test_a_connection_lost_in_mid_transaction_repeats_the_whole(
 
 
 def blocked_connections(database: Database) -> list[int]:
-    with database.engine.connect() as connection:
-        return list(
-            connection.execute(
-                text("SELECT id FROM information_schema.processlist WHERE info LIKE '%FOR UPDATE' AND db = DATABASE()")
-            ).scalars()
-        )
+    waiting = "SELECT id FROM information_schema.processlist WHERE info LIKE '%sessions%last_seq%' AND db = DATABASE()"
+    others = f"{waiting} AND id <> CONNECTION_ID()"
+    return list(database.read(lambda connection: connection.execute(text(others)).scalars().all()))
 
 
 def test_a_read_does_not_see_an_old_snapshot(append: Append, log: SqlMessageLog, key: SessionKey) -> None:
@@ -464,17 +498,21 @@ def test_a_read_does_not_see_an_old_snapshot(append: Append, log: SqlMessageLog,
         assert set(pool.map(lambda _: len(log.tail(key, 10)), range(40))) == {2}
 
 
-def test_one_append_is_five_round_trips_and_a_read_one(append: Append, log: SqlMessageLog, database: Database) -> None:
+def test_round_trips(log: SqlMessageLog, key: SessionKey, database: Database) -> None:
     if database.dialect == "sqlite":
         pytest.skip("SQLite has no server")
-    key = SessionKey(tenant="home", session_id=next(names))
+
+    def trips(work: Callable[[], object]) -> int:
+        before = questions(database)
+        work()
+        return questions(database) - before - 1
+
+    other = SqlMessageLog(database)
     log.append(key, "ann", "cook", counted("m1"), now=NOW)
-    before = questions(database)
-    log.append(key, "ann", "cook", counted("m2", "m3", message_id=None), now=NOW)
-    assert questions(database) - before - 1 == 5
-    before = questions(database)
-    log.tail(key, 60)
-    assert questions(database) - before - 1 == 1
+    assert trips(lambda: log.append(key, "ann", "cook", counted("m2", "m3"), now=NOW)) == 4
+    assert trips(lambda: other.append(key, "ann", "cook", counted("m4"), now=NOW)) == 5
+    assert trips(lambda: log.tail(key, 60)) == 1
+    assert trips(lambda: log.snapshot(key, 60)) == 1
 
 
 def questions(database: Database) -> int:

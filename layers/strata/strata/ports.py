@@ -62,6 +62,10 @@ class MessageLog(Protocol):
         """
         ...
 
+    def snapshot(self, key: SessionKey, limit: int) -> tuple[Session, list[Message]] | None:
+        """Return a session and its newest ``limit`` messages, oldest first, as of one instant, or None."""
+        ...
+
     def tail(self, key: SessionKey, limit: int, *, before_seq: int | None = None) -> list[Message]:
         """Return the newest ``limit`` messages (below ``before_seq``), oldest first."""
         ...

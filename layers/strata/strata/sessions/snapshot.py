@@ -71,13 +71,11 @@ class Snapshots:
         return replace(self._from_database(key, limit), degraded=(lost,))
 
     def _from_database(self, key: SessionKey, limit: int) -> Snapshot:
-        """Read the session, then its messages: an append in between shows in the messages, which then decide."""
-        session = self.sessions.get(key)
-        if session is None:
+        found = self.log.snapshot(key, limit)
+        if found is None:
             return Snapshot(session=None)
-        messages = tuple(self.log.tail(key, limit))
-        last_seq = messages[-1].seq if messages else 0
-        return Snapshot(session=replace(session, last_seq=last_seq), messages=messages)
+        session, messages = found
+        return Snapshot(session=session, messages=tuple(messages))
 
     def _refill(self, session: Session, messages: Sequence[Message]) -> None:
         try:

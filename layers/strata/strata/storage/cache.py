@@ -72,7 +72,7 @@ class RedisSessionCache:
         about = (entries.born(session), newest[0].seq, entries.header(session), self._settings.ttl_seconds)
         limits = (self._settings.list_length, self._now_ms(), self._verify_ms())
         try:
-            self._run(scripts.PUSH, (keys.header, keys.messages), *about, *limits, *map(entries.entry, newest))
+            self._run(scripts.PUSH, (keys.header, keys.messages), *about, *limits, entries.lines(newest))
         except CacheUnavailableError as error:
             self._distrust(keys, error)
             raise
@@ -83,8 +83,8 @@ class RedisSessionCache:
         about = (entries.born(session), session.last_seq, entries.header(session), self._settings.ttl_seconds)
         limits = (self._now_ms(), self._verify_ms())
         summary = (entries.summary_entry(session.summary), session.summary.upto_seq) if session.summary else ("", 0)
-        newest_first = map(entries.entry, reversed(messages[-self._settings.list_length :]))
-        arguments = (*about, *limits, *summary, self._summary_seconds, *newest_first)
+        newest_first = entries.lines(messages[: -self._settings.list_length - 1 : -1])
+        arguments = (*about, *limits, *summary, self._summary_seconds, newest_first)
         self._run(scripts.REFILL, (keys.header, keys.messages, keys.summary), *arguments)
         if messages:
             self._distrusted.pop(keys.header, None)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime
+from json.encoder import encode_basestring
 from typing import Any
 
 from strata.model.messages import Kind, Message, Role
@@ -11,33 +12,19 @@ from strata.model.sessions import Session, SessionKey, SessionState, Summary
 _ROLES = {role.value: role for role in Role}
 _KINDS = {kind.value: kind for kind in Kind}
 _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_quoted = encode_basestring
 _read = datetime.fromisoformat
 _NOTHING_MORE: tuple[None, tuple[()], None, dict[str, Any]] = (None, (), None, {})
 
 
-def entry(message: Message) -> str:
-    """Return a message as one list entry; what most messages do not have is left off at its end."""
-    content = message.content
-    fields: list[Any] = [
-        message.seq,
-        message.role.value,
-        message.kind.value,
-        list(content) if isinstance(content, tuple) else content,
-        message.message_id,
-        message.agent_id,
-        message.tokens,
-        message.digest,
-        message.created_at.isoformat(),
-        message.said_at.isoformat(),
-    ]
-    if message.name or message.tool_calls or message.tool_call_id or message.metadata:
-        fields += [message.name, list(message.tool_calls), message.tool_call_id, dict(message.metadata)]
-    return _dumps(fields)
+def lines(stored: Sequence[Message]) -> str:
+    """Return messages as list entries, one to a line, in the order given."""
+    return "\n".join(map(_entry, stored))
 
 
-def messages(entries: Sequence[bytes]) -> list[Message]:
-    """Return the messages of list entries, oldest first; the list has the newest first."""
-    return [_message(fields) for fields in reversed(json.loads(b"[%b]" % b",".join(entries)))]
+def messages(entries: bytes) -> list[Message]:
+    """Return the messages of list entries (newest first, commas between), oldest first."""
+    return [_message(fields) for fields in reversed(json.loads(b"[%b]" % entries))]
 
 
 def header(session: Session) -> str:
@@ -93,6 +80,21 @@ def summary(text: bytes) -> Summary:
     upto_seq, _, fields = text.partition(b" ")
     content, tokens, created_at, model = json.loads(fields)
     return Summary(text=content, tokens=tokens, upto_seq=int(upto_seq), created_at=_read(created_at), model=model)
+
+
+def _entry(message: Message) -> str:
+    """Return a message as a JSON array; what most messages do not have is left off at its end."""
+    content = message.content
+    told = _quoted(content) if isinstance(content, str) else _dumps(content)
+    fields = (
+        f'{message.seq},"{message.role.value}","{message.kind.value}",{told},{_quoted(message.message_id)},'
+        f'{_quoted(message.agent_id)},{message.tokens},"{message.digest}",'
+        f'"{message.created_at.isoformat()}","{message.said_at.isoformat()}"'
+    )
+    if message.name or message.tool_calls or message.tool_call_id or message.metadata:
+        more = (message.name, message.tool_calls, message.tool_call_id, dict(message.metadata))
+        fields += f",{_dumps(more)[1:-1]}"
+    return f"[{fields}]"
 
 
 def _message(fields: Sequence[Any]) -> Message:

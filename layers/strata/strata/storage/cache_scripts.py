@@ -7,11 +7,21 @@ an erasure).
 
 The list is contiguous and ends at ``last``. So it is complete for a range of n messages if it has n entries, or as many
 as the session. Nothing else needs to be known about expiry: a stub is short, and that shows.
+
+Entries travel joined, as one argument and one answer: a client takes longer over sixty values than over one.
 """
 
 _CLOCK = """
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
+"""
+
+_LINES = """
+local function lines(text)
+  local found = {}
+  for line in string.gmatch(text, '[^\\n]+') do found[#found + 1] = line end
+  return found
+end
 """
 
 LOAD = (
@@ -24,18 +34,20 @@ if not h[2] then return {working} end
 local items = redis.call('LRANGE', KEYS[2], 0, ARGV[1] - 1)
 if #items < math.min(tonumber(ARGV[1]), tonumber(h[1])) then return {working} end
 local fresh = tonumber(h[3]) > now and 1 or 0
-return {working, h[1], h[2], fresh, redis.call('GET', KEYS[3]), items}
+return {working, h[1], h[2], fresh, redis.call('GET', KEYS[3]), table.concat(items, ',')}
 """
 )
-"""Returns the scratch alone, or scratch, last, session, freshness, summary and the newest entries."""
+"""Returns the scratch alone, or scratch, last, session, freshness, summary and the newest entries, commas between."""
 
 PUSH = (
     _CLOCK
+    + _LINES
     + """
--- KEYS header list  ARGV born first session ttl length sent verify entry...
+-- KEYS header list  ARGV born first session ttl length sent verify entries
 local h = redis.call('HMGET', KEYS[1], 'last', 'born', 'shut')
-local first, count = tonumber(ARGV[2]), #ARGV - 7
-local newest, last = first + count - 1, tonumber(h[1])
+local entries = lines(ARGV[8])
+local first, last = tonumber(ARGV[2]), tonumber(h[1])
+local newest = first + #entries - 1
 if (tonumber(h[3]) or 0) > now then return 'shut' end
 if h[2] and h[2] > ARGV[1] then return 'older session' end
 if h[2] ~= ARGV[1] then last = nil end
@@ -43,7 +55,7 @@ if last and newest <= last then return 'repeat' end
 local skip = 0
 if last and first <= last + 1 then skip = last + 1 - first
 elseif redis.call('LLEN', KEYS[2]) > 0 then redis.call('DEL', KEYS[2]) end
-redis.call('LPUSH', KEYS[2], unpack(ARGV, 8 + skip))
+redis.call('LPUSH', KEYS[2], unpack(entries, 1 + skip))
 redis.call('LTRIM', KEYS[2], 0, ARGV[5] - 1)
 local fresh = 0
 if now - ARGV[6] < 1000 then fresh = now + ARGV[7] end
@@ -53,7 +65,7 @@ redis.call('EXPIRE', KEYS[2], ARGV[4])
 return 'pushed'
 """
 )
-"""Adds entries (oldest first) behind the newest. A gap empties the list first; what is there already is left out.
+"""Adds entries (a line each, oldest first) behind the newest. A gap empties the list first; what is there is left out.
 
 A push that arrives more than a second after it was sent is stored, but vouches for nothing: others may have been lost
 since.
@@ -61,18 +73,20 @@ since.
 
 REFILL = (
     _CLOCK
+    + _LINES
     + """
--- KEYS header list summary  ARGV born last session ttl sent verify summary summary_upto summary_ttl entry...
+-- KEYS header list summary  ARGV born last session ttl sent verify summary summary_upto summary_ttl entries
 local h = redis.call('HMGET', KEYS[1], 'last', 'born', 'shut')
 local last = tonumber(h[1])
 if (tonumber(h[3]) or 0) > now then return 'shut' end
 if h[2] and h[2] > ARGV[1] then return 'older session' end
 if h[2] ~= ARGV[1] then last = nil end
 if last and last > tonumber(ARGV[2]) then return 'newer there' end
+local entries = lines(ARGV[10])
 local length = redis.call('LLEN', KEYS[2])
-if last ~= tonumber(ARGV[2]) or length < #ARGV - 9 then
+if last ~= tonumber(ARGV[2]) or length < #entries then
   if length > 0 then redis.call('DEL', KEYS[2]) end
-  for i = 10, #ARGV, 1000 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 999, #ARGV))) end
+  for i = 1, #entries, 1000 do redis.call('RPUSH', KEYS[2], unpack(entries, i, math.min(i + 999, #entries))) end
 end
 local fresh = 0
 if now - ARGV[5] < 1000 then fresh = now + ARGV[6] end
@@ -85,7 +99,7 @@ if tonumber(ARGV[8]) > 0 and upto <= tonumber(ARGV[8]) then redis.call('SET', KE
 return 'filled'
 """
 )
-"""Replaces the list (entries newest first) unless something newer is there. Without entries it renews the header."""
+"""Replaces the list (a line each, newest first) unless something newer is there. Without entries: renews the header."""
 
 PUT_SUMMARY = """
 -- KEYS summary  ARGV summary upto ttl

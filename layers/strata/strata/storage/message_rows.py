@@ -7,28 +7,33 @@ another message under the same id.
 import hashlib
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import Select, select
+
 from strata.errors import MessageConflictError
 from strata.model.messages import JsonObject, Kind, Message, NewMessage, Role
 from strata.ports import Counted
+from strata.storage.packing import Reading, document, instant, packed, parts
+from strata.storage.statements import Statement
 from strata.storage.tables import messages
 
 READ = (
     messages.c.seq,
     messages.c.role,
     messages.c.kind,
-    messages.c.body,
     messages.c.message_id,
     messages.c.agent_id,
     messages.c.tokens,
     messages.c.digest,
     messages.c.created_at,
     messages.c.said_at,
+    messages.c.body,
 )
+PACKED = packed(*READ)
 WRITTEN = (
     "session_no",
     "seq",
@@ -118,9 +123,9 @@ def refuse_other_content(stored_digest: str, draft: Draft) -> None:
         raise MessageConflictError(fields={"message_id": draft.message_id})
 
 
-def message_from(row: tuple[Any, ...]) -> Message:
+def from_columns(row: tuple[Any, ...]) -> Message:
     """Return the message of a row of ``READ``."""
-    seq, role, kind, body, message_id, agent_id, tokens, digest, created_at, said_at = row
+    seq, role, kind, message_id, agent_id, tokens, digest, created_at, said_at, body = row
     content = body.get("content")
     return Message(
         seq=seq,
@@ -138,6 +143,19 @@ def message_from(row: tuple[Any, ...]) -> Message:
         tool_call_id=body.get("tool_call_id"),
         metadata=body.get("metadata", {}),
     )
+
+
+def from_packed(row: tuple[Any, ...]) -> Message:
+    """Return the message of a packed row."""
+    seq, role, kind, message_id, agent_id, tokens, digest, created_at, said_at, body = parts(row, len(READ))
+    created, said, told = instant(created_at), instant(said_at), document(body)
+    return from_columns((int(seq), role, kind, message_id, agent_id, int(tokens), digest, created, said, told))
+
+
+def reading(narrowed: Callable[[Select[Any]], Select[Any]]) -> Reading[Message]:
+    """Return a query for messages."""
+    columns, together = Statement(narrowed(select(*READ))), Statement(narrowed(select(PACKED)))
+    return Reading(columns, from_columns, together, from_packed)
 
 
 def _draft(counted: Counted, agent_id: str, now: datetime) -> Draft:

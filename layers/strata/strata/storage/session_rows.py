@@ -1,73 +1,61 @@
 """Rows of ``sessions`` to objects, and the statements that name one session."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, bindparam, select
+from sqlalchemy import Select, and_, bindparam, func, select
 from sqlalchemy.engine import Connection
 
 from strata.errors import NotFoundError
 from strata.model.sessions import Session, SessionKey, SessionState, Summary
+from strata.storage.packing import Reading, document, instant, packed, parts
 from strata.storage.statements import Statement
 from strata.storage.tables import sessions
 
-COLUMNS = (
+_COLUMNS = (
     sessions.c.session_no,
+    sessions.c.settled_seq,
     sessions.c.tenant,
     sessions.c.session_id,
     sessions.c.user_id,
     sessions.c.agent_id,
-    sessions.c.participants,
     sessions.c.state,
     sessions.c.zone,
     sessions.c.last_seq,
-    sessions.c.settled_seq,
-    sessions.c.summary,
+    sessions.c.participants,
+    sessions.c.created_at,
+    sessions.c.updated_at,
+    sessions.c.ended_at,
     sessions.c.summary_tokens,
     sessions.c.summary_upto_seq,
     sessions.c.summary_model,
     sessions.c.summary_at,
-    sessions.c.created_at,
-    sessions.c.updated_at,
-    sessions.c.ended_at,
+    sessions.c.summary,
 )
-NUMBER, SETTLED = 0, 9
-"""Where ``session_no`` and ``settled_seq`` stand in a row."""
+_NULLABLE = frozenset({"ended_at", "summary_at", "summary"})
+PACKED = packed(*(func.coalesce(column, "") if column.name in _NULLABLE else column for column in _COLUMNS))
 
 THIS = and_(sessions.c.tenant == bindparam("tenant"), sessions.c.session_id == bindparam("session_id"))
 """The condition that names one session."""
 
 
-def wanted() -> Select[Any]:
-    """Select whole sessions in the order that ``session_from`` reads."""
-    return select(*COLUMNS)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """A session, with what only the database knows of it."""
+
+    number: int
+    settled_seq: int
+    """Up to where messages were given to a run."""
+    session: Session
 
 
-_ONE = Statement(wanted().where(THIS))
-_ONE_LOCKED = Statement(wanted().where(THIS).with_for_update())
-
-
-def found(connection: Connection, key: SessionKey) -> tuple[Any, ...] | None:
-    """Return the row of a session."""
-    return _only(_ONE.rows(connection, tenant=key.tenant, session_id=key.session_id))
-
-
-def locked(connection: Connection, key: SessionKey) -> tuple[Any, ...] | None:
-    """Return the row of a session and hold it until the transaction ends (SQLite's transaction holds everything)."""
-    return _only(_ONE_LOCKED.rows(connection, tenant=key.tenant, session_id=key.session_id))
-
-
-def known(row: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    """Return a row that must be there. Raises NotFoundError."""
-    if row is None:
-        raise NotFoundError
-    return row
-
-
-def session_from(row: tuple[Any, ...]) -> Session:
-    """Return the session of a row selected by ``wanted``."""
-    _, tenant, session_id, user_id, agent_id, participants, state, zone, last_seq, _, *rest = row
-    *summary, created_at, updated_at, ended_at = rest
-    return Session(
+def from_columns(row: tuple[Any, ...]) -> SessionRow:
+    """Return the session of a row of all columns."""
+    number, settled_seq, tenant, session_id, user_id, agent_id, state, zone, last_seq, participants, *rest = row
+    created_at, updated_at, ended_at, *summary = rest
+    session = Session(
         key=SessionKey(tenant=tenant, session_id=session_id),
         user_id=user_id,
         agent_id=agent_id,
@@ -80,13 +68,51 @@ def session_from(row: tuple[Any, ...]) -> Session:
         summary=_summary(*summary),
         zone=zone,
     )
+    return SessionRow(number=number, settled_seq=settled_seq, session=session)
 
 
-def _summary(text: str | None, tokens: int, upto_seq: int, model: str, at: Any) -> Summary | None:  # noqa: ANN401
-    if text is None:
+def from_packed(row: tuple[Any, ...]) -> SessionRow:
+    """Return the session of a packed row."""
+    fields: list[Any] = parts(row, len(_COLUMNS))
+    converters: tuple[Callable[[str], Any], ...] = (
+        *(int, int, str, str, str, str, str, str, int, document),
+        *(instant, instant, _instant_or_none, int, int, str, _instant_or_none, str),
+    )
+    return from_columns(tuple(convert(field) for convert, field in zip(converters, fields, strict=True)))
+
+
+def reading(narrowed: Callable[[Select[Any]], Select[Any]]) -> Reading[SessionRow]:
+    """Return a query for sessions."""
+    columns, together = Statement(narrowed(select(*_COLUMNS))), Statement(narrowed(select(PACKED)))
+    return Reading(columns, from_columns, together, from_packed)
+
+
+_ONE = reading(lambda wanted: wanted.where(THIS))
+_ONE_LOCKED = reading(lambda wanted: wanted.where(THIS).with_for_update())
+
+
+def found(connection: Connection, key: SessionKey) -> SessionRow | None:
+    """Return a session."""
+    return next(iter(_ONE.all(connection, tenant=key.tenant, session_id=key.session_id)), None)
+
+
+def locked(connection: Connection, key: SessionKey) -> SessionRow | None:
+    """Return a session and hold its row until the transaction ends (SQLite's transaction holds everything)."""
+    return next(iter(_ONE_LOCKED.all(connection, tenant=key.tenant, session_id=key.session_id)), None)
+
+
+def known(row: SessionRow | None) -> SessionRow:
+    """Return a row that must be there. Raises NotFoundError."""
+    if row is None:
+        raise NotFoundError
+    return row
+
+
+def _summary(tokens: int, upto_seq: int, model: str, at: datetime | None, text: str | None) -> Summary | None:
+    if at is None or text is None:
         return None
     return Summary(text=text, tokens=tokens, upto_seq=upto_seq, created_at=at, model=model)
 
 
-def _only(rows: list[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    return rows[0] if rows else None
+def _instant_or_none(text: str) -> datetime | None:
+    return instant(text) if text else None

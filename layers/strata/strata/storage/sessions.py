@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, insert, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, insert, select, update
 from sqlalchemy.engine import Connection
 
 from strata.model.runs import Run, RunState
@@ -11,8 +11,14 @@ from strata.model.sessions import Session, SessionKey, SessionState, Summary
 from strata.storage import session_rows
 from strata.storage.engine import Database
 from strata.storage.run_rows import run_from
-from strata.storage.session_rows import NUMBER, SETTLED, session_from
+from strata.storage.session_rows import SessionRow
 from strata.storage.tables import runs, sessions
+
+_OF_USER = session_rows.reading(
+    lambda wanted: wanted.where(
+        sessions.c.tenant == bindparam("tenant"), sessions.c.user_id == bindparam("user_id")
+    ).order_by(sessions.c.session_no)
+)
 
 
 class SqlSessionStore:
@@ -24,13 +30,12 @@ class SqlSessionStore:
     def get(self, key: SessionKey) -> Session | None:
         """Return the session, or None."""
         row = self._database.read(lambda connection: session_rows.found(connection, key))
-        return None if row is None else session_from(row)
+        return None if row is None else row.session
 
     def of_user(self, tenant: str, user_id: str) -> list[Session]:
         """Return all sessions of a user, in the order in which they were opened."""
-        mine = session_rows.wanted().where(sessions.c.tenant == tenant, sessions.c.user_id == user_id)
-        ordered = mine.order_by(sessions.c.session_no)
-        return self._database.read(lambda connection: [session_from(tuple(row)) for row in connection.execute(ordered)])
+        rows = self._database.read(lambda connection: _OF_USER.all(connection, tenant=tenant, user_id=user_id))
+        return [row.session for row in rows]
 
     def set_participants(self, key: SessionKey, participants: Sequence[str], *, now: datetime) -> Session:
         """Replace the declared participants. Raises NotFoundError."""
@@ -48,14 +53,14 @@ class SqlSessionStore:
 
         def work(connection: Connection) -> Run:
             row = session_rows.known(session_rows.locked(connection, key))
-            session, number, settled = session_from(row), row[NUMBER], row[SETTLED]
-            last = _last_run(connection, number) if session.last_seq == settled else None
+            session, number = row.session, row.number
+            last = _last_run(connection, number) if session.last_seq == row.settled_seq else None
             if last is not None and session.state is SessionState.ENDED:
                 return last
             ended = {"state": SessionState.ENDED.value, "ended_at": now, "updated_at": now}
             given = {"settled_seq": session.last_seq}
             connection.execute(update(sessions).where(sessions.c.session_no == number).values(**ended, **given))
-            return last or _queued(connection, number, _run_over(session, settled, run_id, now))
+            return last or _queued(connection, number, _run_over(row, run_id, now))
 
         return self._database.write(work)
 
@@ -78,7 +83,7 @@ class SqlSessionStore:
         def work(connection: Connection) -> Session:
             session_rows.known(session_rows.locked(connection, key))
             connection.execute(update(sessions).where(_is(key)).values(updated_at=now, **values))
-            return session_from(session_rows.known(session_rows.found(connection, key)))
+            return session_rows.known(session_rows.found(connection, key)).session
 
         return self._database.write(work)
 
@@ -93,7 +98,8 @@ def _last_run(connection: Connection, number: int) -> Run | None:
     return None if row is None else run_from(row)
 
 
-def _run_over(session: Session, settled_seq: int, run_id: str, now: datetime) -> Run:
+def _run_over(row: SessionRow, run_id: str, now: datetime) -> Run:
+    session = row.session
     return Run(
         tenant=session.key.tenant,
         run_id=run_id,
@@ -101,7 +107,7 @@ def _run_over(session: Session, settled_seq: int, run_id: str, now: datetime) ->
         user_id=session.user_id,
         agent_id=session.agent_id,
         state=RunState.QUEUED,
-        from_seq=settled_seq + 1,
+        from_seq=row.settled_seq + 1,
         upto_seq=session.last_seq,
         created_at=now,
     )

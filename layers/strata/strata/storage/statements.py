@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Select, Table, UpdateBase
+from sqlalchemy import SelectBase, Table, UpdateBase
 from sqlalchemy.engine import Connection, Dialect
 from sqlalchemy.types import TypeEngine
 
-Core = Select[Any] | UpdateBase
+Core = SelectBase | UpdateBase
 Convert = Callable[[Any], Any] | None
 
 
@@ -50,12 +50,12 @@ class Statement:
             for row in cursor.fetchall()
         ]
 
-    def run(self, connection: Connection, **values: object) -> int:
-        """Run a statement that changes rows; return how many it met."""
+    def run(self, connection: Connection, **values: object) -> tuple[int, int]:
+        """Run a statement that changes rows; return how many it met, and MySQL's LAST_INSERT_ID if it set that."""
         compiled = self._for(connection.dialect)
         cursor = connection.connection.cursor()
         cursor.execute(compiled.text, compiled.arguments(values))
-        return int(cursor.rowcount)
+        return int(cursor.rowcount), int(cursor.lastrowid or 0)
 
     def _for(self, dialect: Dialect) -> _Compiled:
         if dialect.name not in self._compiled:
@@ -102,7 +102,7 @@ def _compile(core: Core, dialect: Dialect) -> _Compiled:
         fixed=compiled.params,
         binds={name: _to_driver(bound.type, dialect) for bound, name in compiled.bind_names.items()},
         results=tuple(_from_driver(column.type, dialect) for column in core.selected_columns)
-        if isinstance(core, Select)
+        if isinstance(core, SelectBase)
         else (),
     )
 

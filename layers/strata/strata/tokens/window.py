@@ -4,7 +4,7 @@ Stored token counts are added up; nothing is tokenised here except the one text 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from strata.model.messages import JsonObject, Message, Role
 from strata.model.sessions import Summary, Window
@@ -14,14 +14,6 @@ MARK = "…[cut]"
 """Stands where a text was cut."""
 SUMMARY_SHARE = 4
 """A summary never reserves more than this part of the window: one quarter."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Group:
-    """Messages that stay or leave together: a tool call with its results, or one message."""
-
-    messages: tuple[Message, ...]
-    tokens: int
 
 
 def select(
@@ -47,76 +39,77 @@ def select(
         counter: used only to cut.
     """
     reserve = min(summary_budget, max_tokens // SUMMARY_SHARE)
-    groups = _grouped(_answered(messages))
-    kept = _newest_that_fit(groups, max_tokens - reserve)
+    answered = _answered(messages)
+    starts = _group_starts(answered)
+    chosen = answered[_first_that_fits(answered, starts, max_tokens - reserve) :]
     truncated_seq = None
-    if groups and not kept:
-        kept, truncated_seq = [_shrunk(groups[-1], max_tokens - reserve, counter)], messages[-1].seq
-    chosen = tuple(message for group in kept for message in group.messages)
+    if answered and not chosen:
+        chosen = _shrunk(answered[starts[-1] :], max_tokens - reserve, counter)
+        truncated_seq = messages[-1].seq
     shown = _summary_for(summary, chosen, reserve, counter)
     return Window(
-        messages=chosen,
+        messages=tuple(chosen),
         summary=shown,
-        tokens=sum(group.tokens for group in kept) + (shown.tokens if shown else 0),
+        tokens=sum([message.tokens for message in chosen]) + (shown.tokens if shown else 0),
         omitted=len(messages) - len(chosen),
         truncated_seq=truncated_seq,
     )
 
 
-def _group(messages: Sequence[Message]) -> _Group:
-    return _Group(messages=tuple(messages), tokens=sum(message.tokens for message in messages))
-
-
-def _newest_that_fit(groups: Sequence[_Group], budget: int) -> list[_Group]:
-    kept: list[_Group] = []
-    for group in reversed(groups):
-        budget -= group.tokens
+def _first_that_fits(messages: Sequence[Message], starts: Sequence[int], budget: int) -> int:
+    """Return where the newest whole groups begin that fit together."""
+    first = place = len(messages)
+    while place:
+        place -= 1
+        budget -= messages[place].tokens
         if budget < 0:
             break
-        kept.insert(0, group)
-    return kept
+        if starts[place] == place:
+            first = place
+    return first
 
 
-def _grouped(messages: Sequence[Message]) -> list[_Group]:
-    """Keep a call, its results and whatever was said between them together."""
+def _group_starts(messages: Sequence[Message]) -> list[int]:
+    """Return, for each message, where its group begins: a call, its results and whatever was said between them."""
     calls: dict[str, int] = {}
-    start_of = list(range(len(messages)))
+    starts = list(range(len(messages)))
     for place, message in enumerate(messages):
         call = calls.get(message.tool_call_id or "") if message.role is Role.TOOL else None
         if call is not None:
-            start_of[call : place + 1] = [start_of[call]] * (place + 1 - call)
-        calls |= dict.fromkeys(_made_by(message), place)
-    members: dict[int, list[Message]] = {}
-    for start, message in zip(start_of, messages, strict=True):
-        members.setdefault(start, []).append(message)
-    return [_group(group) for group in members.values()]
+            starts[call : place + 1] = [starts[call]] * (place + 1 - call)
+        if message.tool_calls:
+            calls |= dict.fromkeys(_made_by(message), place)
+    return starts
 
 
-def _answered(messages: Sequence[Message]) -> list[Message]:
+def _answered(messages: Sequence[Message]) -> Sequence[Message]:
     """Leave out results whose call is not there: a chat model refuses them. The newest stays, whatever it is."""
     calls: set[str] = set()
-    answered = []
+    stray = set()
     for message in messages:
-        if message.role is not Role.TOOL or message.tool_call_id in calls or message is messages[-1]:
-            answered.append(message)
-        calls |= _made_by(message)
-    return answered
+        if message.role is Role.TOOL and message.tool_call_id not in calls:
+            stray.add(message.seq)
+        if message.tool_calls:
+            calls |= _made_by(message)
+    if not stray:
+        return messages
+    return [message for message in messages if message.seq not in stray or message is messages[-1]]
 
 
 def _made_by(message: Message) -> set[str]:
     return {str(call["id"]) for call in message.tool_calls if call.get("id")}
 
 
-def _shrunk(group: _Group, budget: int, counter: TokenCounter) -> _Group:
+def _shrunk(group: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
     """Cut a group to the budget from its newest message backwards; calls are never cut, only texts."""
-    excess = group.tokens - budget
-    members = list(group.messages)
+    members = list(group)
+    excess = sum(message.tokens for message in members) - budget
     for place in reversed(range(len(members))):
         if excess > 0:
             cut = _cut(members[place], members[place].tokens - excess, counter)
             excess -= members[place].tokens - cut.tokens
             members[place] = cut
-    return _group(members)
+    return members
 
 
 def _cut(message: Message, tokens: int, counter: TokenCounter) -> Message:
