@@ -1,13 +1,11 @@
-"""The product's queue port, on the FIFO queue of this process."""
-
-import hashlib
-import json
-from dataclasses import asdict
+"""The product's queue port, on the FIFO queue of this process; the message is the one that SQS would get."""
 
 from strata.errors import QueueUnavailableError
 from strata.local.queue import FifoQueue
 from strata.local.sqs import SqsError
 from strata.model.runs import RunNotice
+from strata.policy.names import derived_id
+from strata.storage.queue import body_of
 
 
 class LocalRunQueue:
@@ -22,17 +20,11 @@ class LocalRunQueue:
         Raises:
             QueueUnavailableError: the queue refused it.
         """
-        body = json.dumps(asdict(notice), ensure_ascii=False)
         try:
             self._queue.send(
-                body,
-                group=_token(notice.tenant, notice.session_id),
-                deduplication=_token(notice.tenant, notice.run_id, deduplication),
+                body_of(notice),
+                group=derived_id(notice.tenant, notice.session_id),
+                deduplication=derived_id(notice.tenant, notice.run_id, str(notice.upto_seq), deduplication),
             )
         except SqsError as error:
             raise QueueUnavailableError(error.message) from error
-
-
-def _token(*parts: str) -> str:
-    """Return a name for the parts that SQS takes, whatever characters they have; different parts, different names."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
