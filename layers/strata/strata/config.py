@@ -175,6 +175,7 @@ class Providers(Section):
     max_response_bytes: int = Field(
         4_194_304, ge=1_024, le=67_108_864, description="Larger answers are refused unread."
     )
+    ca_file: str = Field("", description="PEM file to verify the services with; empty = the public roots.")
 
 
 class Library(Section):
