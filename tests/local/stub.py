@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -82,6 +82,7 @@ def handler(event, context):
 """
 
 _queues: list[RunQueue] = []
+interruptions: list[str] = []
 
 
 def queue() -> RunQueue:
@@ -89,11 +90,20 @@ def queue() -> RunQueue:
     return _queues[-1]
 
 
-def wire(_settings: Settings, queue: RunQueue | None, _clock: Clock) -> Callable[[], None]:
-    """Hand the local queue to the stub's functions."""
-    assert queue is not None
-    _queues.append(queue)
-    return _queues.clear
+class Stub:
+    """Hands the local queue to the stub's functions."""
+
+    def __init__(self, _settings: Settings, queue: RunQueue | None, _clock: Clock) -> None:
+        assert queue is not None
+        _queues.append(queue)
+
+    def recover(self, interrupted: Sequence[str]) -> None:
+        """Remember what was in hand when the process was killed."""
+        interruptions.extend(interrupted)
+
+    def close(self) -> None:
+        """Take the queue back."""
+        _queues.clear()
 
 
 def write(folder: Path) -> Path:
@@ -108,7 +118,7 @@ def write(folder: Path) -> Path:
 
 def stack(folder: Path, **options: Any) -> LocalStack:
     """Return a local stack of the stub, with its data in ``folder``."""
-    return LocalStack(data_dir=folder / "data", port=0, template_path=write(folder), wiring=wire, **options)
+    return LocalStack(data_dir=folder / "data", port=0, template_path=write(folder), wiring=Stub, **options)
 
 
 def serve(folder: Path) -> None:

@@ -6,19 +6,29 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from threading import Timer
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 import pytest
 
+from strata.clock import FakeClock, SystemClock
 from strata.errors import ConfigurationError
 from strata.local.function import FunctionFailed
+from strata.local.journal import Journal
+from strata.local.notices import LocalRunQueue
+from strata.local.queue import FifoQueue
 from strata.local.stack import LocalStack
-from strata.local.wiring import admin_key, settings_for
+from strata.local.wiring import admin_key, free, settings_for
+from strata.model.runs import Lease, Run, RunNotice, RunState
 from strata.policy import keys
 from tests.local import stub
+
+if TYPE_CHECKING:
+    from strata.ports import RunStore
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "import sys, pathlib; from tests.local import stub; stub.serve(pathlib.Path(sys.argv[1]))"
@@ -85,7 +95,7 @@ def test_a_port_that_is_taken_is_said_and_leaves_nothing_running(stack: LocalSta
     other = tmp_path / "other"
     port = urlsplit(stack.url).port
     assert port is not None
-    taken = LocalStack(data_dir=other / "data", port=port, template_path=stub.write(other), wiring=stub.wire)
+    taken = LocalStack(data_dir=other / "data", port=port, template_path=stub.write(other), wiring=stub.Stub)
     with pytest.raises(OSError, match="in use"):
         taken.start()
 
@@ -101,6 +111,67 @@ def test_a_schema_that_cannot_be_migrated_stops_the_start(tmp_path: Path) -> Non
     with pytest.raises(ConfigurationError, match="schema") as refused:
         stack.start()
     assert isinstance(refused.value.__cause__, FunctionFailed)
+
+
+def test_what_a_killed_process_had_in_hand_is_freed_and_delivered_at_once(tmp_path: Path) -> None:
+    stack = stub.stack(tmp_path)
+    (tmp_path / "data").mkdir()
+    with closing(Journal(tmp_path / "data" / "queue.db")) as journal:
+        dying = FifoQueue(stack.deployment.queues["Runs"], journal, SystemClock())
+        notice = RunNotice(tenant="t", session_id="s", run_id="r", upto_seq=1)
+        LocalRunQueue(dying).send(notice)
+        [in_hand] = dying.receive()
+    stub.interruptions.clear()
+
+    stack.start()
+    assert stack.wait_idle(10)
+    stack.stop()
+
+    assert stub.interruptions == [in_hand.body]
+    assert book(tmp_path) == ["s r"]
+
+
+class Ledger:
+    """As much of a run store as the recovery needs."""
+
+    def __init__(self, state: RunState) -> None:
+        self.run = Run(
+            tenant="t",
+            run_id="r",
+            session_id="s",
+            user_id="u",
+            agent_id="a",
+            state=state,
+            from_seq=1,
+            upto_seq=1,
+            fence=7,
+            created_at=FakeClock().now(),
+        )
+        self.released: list[int] = []
+
+    def get(self, _tenant: str, run_id: str) -> Run | None:
+        return self.run if run_id == "r" else None
+
+    def release(self, lease: Lease, _tenant: str, **_: object) -> None:
+        self.released.append(lease.fence)
+
+
+@pytest.mark.parametrize(
+    ("state", "run_id", "released"),
+    [
+        (RunState.RUNNING, "r", [7]),
+        (RunState.PLANNED, "r", [7]),
+        (RunState.QUEUED, "r", []),
+        (RunState.SUCCEEDED, "r", []),
+        (RunState.RUNNING, "erased", []),
+    ],
+)
+def test_only_the_lease_of_a_run_that_was_worked_on_is_ended(state: RunState, run_id: str, released: list[int]) -> None:
+    ledger = Ledger(state)
+
+    free(cast("RunStore", ledger), RunNotice(tenant="t", session_id="s", run_id=run_id, upto_seq=1), FakeClock().now())
+
+    assert ledger.released == released
 
 
 def test_before_the_start_there_is_no_url(tmp_path: Path) -> None:

@@ -101,8 +101,8 @@ class FifoQueue:
                 _move(db, row, queue=destination or row["source"], source="", now=now)
         return len(moved)
 
-    def recover(self) -> int:
-        """Release what a killed process had in flight, and do not hold that attempt against it; return how many.
+    def recover(self) -> list[str]:
+        """Release what a killed process had in flight, without holding that attempt against it; return the bodies.
 
         SQS itself cannot know that a consumer is gone; here the consumers ended with the process.
         """
@@ -110,10 +110,10 @@ class FifoQueue:
         with self._journal.transaction() as db:
             released = db.execute(
                 "UPDATE messages SET visible_at = ?, receives = MAX(receives - 1, 0)"
-                " WHERE queue = ? AND visible_at > ?",
+                " WHERE queue = ? AND visible_at > ? RETURNING body",
                 (now, self.name, now),
             )
-            return released.rowcount
+            return [row["body"] for row in released.fetchall()]
 
     def purge(self) -> None:
         """Remove every message; what was sent stays remembered."""

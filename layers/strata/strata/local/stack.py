@@ -23,7 +23,7 @@ from strata.local.notices import LocalRunQueue
 from strata.local.poller import Poller
 from strata.local.queue import FifoQueue
 from strata.local.schedule import Scheduler
-from strata.local.wiring import Wire, admin_key, settings_for, wire
+from strata.local.wiring import Wire, WiredProduct, admin_key, settings_for
 
 PORT = 8610
 QUEUE_FILE = "queue.db"
@@ -37,7 +37,7 @@ class LocalStack:
     """One running product; one per folder and, because handlers share their process, one per process."""
 
     def __init__(
-        self, *, data_dir: Path, port: int = PORT, template_path: Path | None = None, wiring: Wire = wire
+        self, *, data_dir: Path, port: int = PORT, template_path: Path | None = None, wiring: Wire = WiredProduct
     ) -> None:
         """Read the template; nothing is started, and nothing written but the folder.
 
@@ -116,6 +116,7 @@ class LocalStack:
         self._open_queues()
         self._load_functions()
         self._migrate()
+        self._product.recover([body for queue in self.queues.values() for body in queue.recover()])
         self._serve()
         self._poll()
         self._scheduler = Scheduler(self.deployment.schedules, self.functions, self._clock)
@@ -127,14 +128,13 @@ class LocalStack:
         self._running.callback(journal.close)
         fifo = {name: spec for name, spec in self.deployment.queues.items() if spec.fifo}
         self.queues = {name: FifoQueue(spec, journal, self._clock) for name, spec in fifo.items()}
-        for queue in self.queues.values():
-            queue.recover()
 
     def _load_functions(self) -> None:
         settings = settings_for(self.deployment, self._data_dir)
         [feed] = self._subscribed()
         queue = None if settings.queue.url else LocalRunQueue(feed)
-        self._running.callback(self._wire(settings, queue, self._clock))
+        self._product = self._wire(settings, queue, self._clock)
+        self._running.callback(self._product.close)
         folder = self._template.parent / "functions"
         self.functions = {
             name: LocalFunction(spec, load_handler(folder, spec), self._clock)

@@ -2,31 +2,69 @@
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
 from strata import observability
 from strata.clock import Clock
 from strata.config import PREFIX, Settings
 from strata.local.deployment import Deployment
+from strata.model.runs import Lease, RunNotice, RunState
 from strata.policy import keys
-from strata.ports import RunQueue
+from strata.ports import RunQueue, RunStore
 
-Wire = Callable[[Settings, RunQueue | None, Clock], Callable[[], None]]
-"""Makes the functions of this process use settings, queue and clock; what it returns undoes that."""
+WORKED_ON = frozenset({RunState.RUNNING, RunState.PLANNED})
 
 DATABASE_FILE = "strata.db"
 KEY_FILE = "admin.key"
 
 
-def wire(settings: Settings, queue: RunQueue | None, clock: Clock) -> Callable[[], None]:
-    """Give the product its local parts."""
-    from strata import bootstrap
+class Product(Protocol):
+    """The product with its local parts in place."""
 
-    observability.set_level(settings.log_level)
-    observability.mute_metrics()
-    bootstrap.install(settings, queue=queue, clock=clock)
-    return bootstrap.uninstall
+    def recover(self, interrupted: Sequence[str]) -> None:
+        """Free what a killed process was working on: the queue messages it had in hand."""
+        ...
+
+    def close(self) -> None:
+        """Undo the wiring."""
+        ...
+
+
+Wire = Callable[[Settings, RunQueue | None, Clock], Product]
+"""Makes the functions of this process use settings, queue and clock."""
+
+
+class WiredProduct:
+    """The real one."""
+
+    def __init__(self, settings: Settings, queue: RunQueue | None, clock: Clock) -> None:
+        from strata import bootstrap  # the whole product comes with it
+
+        observability.set_level(settings.log_level)
+        observability.mute_metrics()
+        self._clock = clock
+        self._is_alone = settings.database.url.startswith("sqlite:")
+        self._runtime = bootstrap.install(settings, queue=queue, clock=clock)
+        self.close = bootstrap.uninstall
+
+    def recover(self, interrupted: Sequence[str]) -> None:
+        """Give back the leases a killed process held, where no other process can hold any."""
+        from strata.edge.sqs import notice_of
+
+        if self._is_alone:
+            for body in interrupted:
+                free(self._runtime.runs, notice_of(body), self._clock.now())
+
+
+def free(runs: RunStore, notice: RunNotice, now: datetime) -> None:
+    """End the lease of a worker that is gone; the run can be claimed at once."""
+    run = runs.get(notice.tenant, notice.run_id)
+    if run is not None and run.state in WORKED_ON:
+        held = Lease(run_id=run.run_id, fence=run.fence, expires_at=now)
+        runs.release(held, notice.tenant, error_code="interrupted", error_detail="The process ended.", now=now)
 
 
 def settings_for(deployment: Deployment, data_dir: Path, environ: Mapping[str, str] | None = None) -> Settings:
