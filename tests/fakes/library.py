@@ -20,6 +20,7 @@ from strata.sharing.look_first import LookFirst
 from strata.sharing.rollback import Rollbacks
 from strata.sharing.transfer import Transfer
 from strata.sharing.undo import Undo
+from strata.sharing.verify import Verification
 from strata.storage.agents import SqlAgentStore
 from strata.storage.archive import SqlArchive
 from strata.storage.collections import SqlCollectionStore
@@ -113,6 +114,11 @@ class Shelf:
     def transfer(self) -> Transfer:
         """Export and import."""
         return Transfer(self.library, self.archive, self.collection_store, self.clock, config.Library())
+
+    @cached_property
+    def verification(self) -> Verification:
+        """Proof of the trail."""
+        return Verification(self.events, self.archive)
 
     @cached_property
     def collections(self) -> Collections:
