@@ -1,7 +1,7 @@
 """Door: the shared library, agents and keys, reports, users, health."""
 
 from strata.edge.http import door
-from strata.edge.routes import agents, collections, memories, reports, service, users
+from strata.edge.routes import agents, collections, history, memories, reports, service, users
 
 handler = door(
     agents.router, collections.router, memories.router, reports.router, service.router, users.router

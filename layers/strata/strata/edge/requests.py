@@ -106,7 +106,7 @@ def _check_media_type(content_type: str) -> None:
 
 def _refuse_constant(name: str) -> NoReturn:
     message = f"{name} is not JSON"
-    raise ValueError(message)
+    raise json.JSONDecodeError(message, name, 0)
 
 
 def _refuse_unstorable(value: object) -> None:

@@ -10,6 +10,7 @@ from strata.edge.routes import (
     reports,
     runs,
     service,
+    users,
     working,
 )
 
@@ -23,6 +24,7 @@ ROUTERS = (
     memories.router,
     history.router,
     reports.router,
+    users.router,
     service.router,
 )
 """Every route of the API, in the order of the document."""

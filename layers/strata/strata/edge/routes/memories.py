@@ -81,6 +81,8 @@ def search(collection: PathId, body: SearchIn, caller: CallerOf, runtime: Runtim
         top_k=body.top_k or runtime.settings.library.top_k,
         threshold=body.threshold or 0.0,
     )
+    if not found.hits:  # nothing found, or nothing to be found there for this caller: the list knows which
+        runtime.library.listed(Access.of(caller), collection, limit=1)
     return SearchOut(results=[present.hit(one) for one in found.hits], notes=list(found.notes))
 
 

@@ -2,12 +2,16 @@
 
 from typing import Annotated
 
-from aws_lambda_powertools.event_handler.openapi.params import Query
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Header, Query
 from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
 from strata.edge.answers import answers
 from strata.edge.callers import AdminOf, RuntimeOf
-from strata.edge.schemas.service import EventOut, EventsOut
+from strata.edge.http import serialised
+from strata.edge.schemas.ids import PathId
+from strata.edge.schemas.service import AuditsOut, EventOut, EventsOut, ReportOut
+from strata.maintenance.page import render
 
 router = APIGatewayHttpRouter()
 
@@ -28,3 +32,20 @@ def events(
     )
     more = found[-1].seq if len(found) == limit else None
     return EventsOut(events=[EventOut.model_validate(item) for item in found], before=more)
+
+
+@router.get("/v1/audits", summary="List reports", responses=answers(AuditsOut, also=(403,)), tags=["audit"])
+def audits(caller: AdminOf, runtime: RuntimeOf) -> AuditsOut:
+    """Return the weeks of which there is a report, newest first."""
+    return AuditsOut(weeks=runtime.audits.weeks(caller.tenant))
+
+
+@router.get("/v1/audits/<week>", summary="One report", responses=answers(ReportOut, also=(403,)), tags=["audit"])
+def audit(
+    week: PathId, caller: AdminOf, runtime: RuntimeOf, accept: Annotated[str, Header()] = ""
+) -> Response[str]:
+    """Return a weekly report: JSON, or a page with charts where ``Accept`` prefers HTML."""
+    report = runtime.audits.get(caller.tenant, week)
+    if "text/html" in accept:
+        return Response(200, "text/html; charset=utf-8", render(report))
+    return Response(200, "application/json", serialised({"week": week, "report": report}))

@@ -56,8 +56,19 @@ class ReportOut(Answer):
     report: dict[str, Any]
 
 
-class ManifestOut(Answer):
-    """What was erased or exported of a user, store by store."""
+class ErasedOut(Answer):
+    """The manifest of an erasure; ``pending`` names what could not be reached and is tried again by a repeat."""
 
     user_id: str
+    complete: bool
+    removed: dict[str, int]
+    pending: list[str]
+
+
+class ExportOut(Answer):
+    """Everything that is kept of a user."""
+
     manifest: dict[str, Any]
+    sessions: list[dict[str, Any]]
+    memories: list[dict[str, Any]]
+    provider_copies: list[dict[str, Any]]
