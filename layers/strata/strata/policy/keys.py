@@ -31,7 +31,7 @@ def parsed(text: str) -> PresentedKey | None:
 
 def hashed(secret: str) -> str:
     """Return what is stored of a secret."""
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return hashlib.sha256(_bytes(secret)).hexdigest()
 
 
 def fits(secret: str, stored_hash: str) -> bool:
@@ -41,4 +41,9 @@ def fits(secret: str, stored_hash: str) -> bool:
 
 def same(one: str, other: str) -> bool:
     """Compare two secrets in constant time, whatever their lengths."""
-    return hmac.compare_digest(one.encode(), other.encode())
+    return hmac.compare_digest(_bytes(one), _bytes(other))
+
+
+def _bytes(text: str) -> bytes:
+    """A header may hold anything, half a surrogate pair too."""
+    return text.encode(errors="surrogatepass")
