@@ -1,0 +1,65 @@
+"""``strata history``: versions of a memory."""
+
+from dataclasses import asdict
+
+import click
+
+from strata.cli.connection import as_json, connected
+from strata.cli.output import show, show_or_table, table
+from strata.client import MemoryClient
+
+COLUMNS = ("version", "change", "content", "agent_id", "reason", "conflict", "created_at")
+OF_MEMORY = (
+    click.option("--collection", required=True, help="Collection of the memory."),
+    click.option("--memory-id", required=True, help="The memory."),
+)
+
+
+@click.group()
+def history() -> None:
+    """Versions of a memory."""
+
+
+@history.command()
+@OF_MEMORY[0]
+@OF_MEMORY[1]
+@as_json
+@connected
+def get(client: MemoryClient, collection: str, memory_id: str, *, as_json: bool) -> None:
+    """List every version, oldest first."""
+    rows = [asdict(version) for version in client.history(collection, memory_id)]
+    show_or_table(rows, rows, COLUMNS, json_=as_json)
+
+
+@history.command()
+@OF_MEMORY[0]
+@OF_MEMORY[1]
+@click.option("--version", required=True, type=int, help="Version whose content comes back.")
+@click.option("--reason", default="", help="Why.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@as_json
+@connected
+def rollback(
+    client: MemoryClient, collection: str, memory_id: str, version: int, reason: str, *, yes: bool, as_json: bool
+) -> None:
+    """Show who has read what would be replaced, ask, and bring a version back as a new one."""
+    shown = client.rollback(collection, memory_id, version, dry_run=True)
+    if not as_json:
+        click.echo(f"{len(shown.readers)} deliveries of later versions:")
+        table(shown.readers, ("agent_id", "version", "session_id", "read_at"))
+    if not yes:
+        click.confirm(f"Roll {memory_id} back to version {version}?", abort=True, err=True)
+    done = client.rollback(collection, memory_id, version, reason=reason)
+    show({"memory_id": done.memory.memory_id, "version": done.memory.version, "content": done.memory.content})
+
+
+@history.command()
+@OF_MEMORY[0]
+@OF_MEMORY[1]
+@click.option("--version", type=int, help="Only readers of this version.")
+@as_json
+@connected
+def reads(client: MemoryClient, collection: str, memory_id: str, version: int | None, *, as_json: bool) -> None:
+    """List who was given the memory, newest first."""
+    rows = client.reads(collection, memory_id, version=version)
+    show_or_table(rows, rows, ("agent_id", "version", "session_id", "read_at"), json_=as_json)
