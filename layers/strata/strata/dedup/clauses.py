@@ -1,0 +1,100 @@
+"""Cutting tokens into clauses, so that a negation negates what it belongs to.
+
+Separators have already cut the text into segments; here a conjunction, a second negated predicate or a new subject
+begins a new group, and a group that only says when or how joins its neighbour.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from strata.dedup.tokens import Kind, Token
+
+Group = list[Token]
+
+_PREDICATES = frozenset({Kind.STANCE, Kind.ACT, Kind.NOT})
+_OBJECTS = frozenset({Kind.THING, Kind.VALUE, Kind.PERSON})
+_SAYS_NOTHING_ALONE = frozenset({Kind.DROP, Kind.TIME, Kind.VALUE, Kind.CHANGE, Kind.DEGREE})
+_ADDITIONS = frozenset({"and", "也", "还", "又", "而", "并", "并且", "且", "也都", "then", "nor", "or"})
+_ABOUT_THE_REST = frozenset({"tolerance", "quality"})
+"""Verdicts on what stands before them: 吃海鲜不会过敏 is one clause."""
+
+
+def groups(segments: Sequence[Sequence[Token]]) -> list[Group]:
+    """The clauses of a text as lists of tokens, in order."""
+    cut = [group for segment in segments for group in _cut(segment)]
+    return _attached([group for group in cut if group])
+
+
+def _cut(segment: Sequence[Token]) -> Iterator[Group]:
+    group: Group = []
+    for index, token in enumerate(segment):
+        if _begins(token, segment, index, group):
+            yield group
+            group = []
+        group.append(token)
+    yield group
+
+
+def _begins(token: Token, segment: Sequence[Token], index: int, group: Group) -> bool:
+    """Tell whether ``token`` opens another clause."""
+    if token.kind is Kind.LINK:
+        return bool(group)
+    rest = [t for t in segment[index + 1 :] if t.kind is not Kind.DROP]
+    if not rest or not (_is_whole(group) or _is_served_without(token, rest, group)):
+        return False
+    if token.surface in _ADDITIONS:
+        return _opens_clause(rest)
+    return token.concept == "NOT" and _is_negated_anew(token, rest)
+
+
+def _is_served_without(token: Token, rest: Sequence[Token], group: Group) -> bool:
+    """咖啡不加糖: the coffee is said, the sugar is denied."""
+    adds = token.concept == "NOT" and (rest[0].concept == "ADD" or token.surface == "without")
+    return adds and any(before.kind is Kind.THING for before in group)
+
+
+def _is_whole(group: Group) -> bool:
+    """Tell whether ``group`` already has a predicate and something it is about, behind it or before."""
+    kinds = [token.kind for token in group]
+    first = next((n for n, kind in enumerate(kinds) if kind in _PREDICATES), None)
+    return first is not None and any(kind in _OBJECTS for kind in kinds[first:])
+
+
+def _opens_clause(rest: Sequence[Token]) -> bool:
+    if rest[0].kind in _PREDICATES or rest[0].kind is Kind.MOOD:
+        return True
+    return rest[0].kind is Kind.PERSON and any(token.kind in _PREDICATES for token in rest[1:])
+
+
+def _is_negated_anew(token: Token, rest: Sequence[Token]) -> bool:
+    """不 in front of another verb with an object (吃鱼不吃肉), not in front of a verdict (吃鱼不过敏)."""
+    if token.surface == "":
+        return False
+    following = rest[0]
+    if following.concept == "NOT" or following.family in _ABOUT_THE_REST:
+        return False
+    if following.concept in {"SKILL", "MAY", "CAN", "WILL"} and len(rest) > 1:
+        return rest[1].concept != "NOT" and rest[1].family not in _ABOUT_THE_REST
+    return True
+
+
+def _attached(cut: list[Group]) -> list[Group]:
+    """Adverbials and bare lists join the clause they belong to: the one before, at the beginning the one behind."""
+    joined: list[Group] = []
+    waiting: Group = []
+    for group in cut:
+        if all(token.kind in _SAYS_NOTHING_ALONE for token in group) or (joined and _continues_list(group, joined[-1])):
+            (joined[-1] if joined else waiting).extend(group)
+        elif all(token.kind in {Kind.MOOD, Kind.DROP, Kind.LINK} for token in group):
+            waiting.extend(group)
+        else:
+            joined.append(waiting + group)
+            waiting = []
+    return joined or ([waiting] if waiting else [])
+
+
+def _continues_list(group: Group, before: Group) -> bool:
+    """*celery, or onions* after *no cilantro*: things without a predicate, behind a clause that ends in a thing."""
+    kinds = {token.kind for token in group}
+    if not kinds <= {Kind.THING, Kind.DROP} or not any(token.kind in _PREDICATES for token in before):
+        return False
+    return before[-1].kind is Kind.THING and group[-1].family == before[-1].family != "?"

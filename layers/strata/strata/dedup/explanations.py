@@ -1,0 +1,158 @@
+"""What is left of a difference once the closed tables have explained what they can."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from strata.dedup.resources import load_toml
+from strata.dedup.tokens import Clause
+
+Conditions = tuple[frozenset[str], ...]
+"""Alternatives, each of which asks for all of its members in what both clauses share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Concepts that stand on one side and that nothing explains."""
+
+    left: frozenset[str]
+    right: frozenset[str]
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether both sides are fully explained."""
+        return not self.left and not self.right
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tables:
+    implied: Mapping[str, Conditions]
+    twins: Mapping[frozenset[str], Conditions]
+    compounds: Mapping[str, Conditions]
+    taboo: frozenset[str]
+    of_consumption: frozenset[str]
+
+
+@lru_cache(maxsize=1)  # read-only tables
+def _tables() -> _Tables:
+    data = load_toml("explanations.toml")
+    substitutes = data["substitutes"]
+    return _Tables(
+        implied={concept: _conditions(text) for concept, text in data["implied"].items()},
+        twins={frozenset(pair.split()): _conditions(text) for pair, text in data["twins"].items()},
+        compounds={concept: _compounds(text) for concept, text in data["compounds"].items()},
+        taboo=frozenset(_names(substitutes["taboo"])),
+        of_consumption=frozenset(_names(substitutes["of_consumption"])),
+    )
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _conditions(text: str) -> Conditions:
+    return tuple(frozenset(part.strip() for part in name.split("&")) for name in _names(text))
+
+
+def _compounds(text: str) -> Conditions:
+    return tuple(sorted((frozenset(names.split()) for names in _names(text)), key=len, reverse=True))
+
+
+def difference(left: Clause, right: Clause) -> Difference:
+    """The unexplained concepts of two clauses, people apart; symmetric."""
+    if left.items == right.items:
+        return Difference(left=frozenset(), right=frozenset())
+    shared = left.context & right.context
+    only_left, only_right = set(left.items - right.items), set(right.items - left.items)
+    _drop_compounds(only_left, only_right, shared)
+    _drop_compounds(only_right, only_left, shared)
+    _drop_twins(only_left, only_right, shared)
+    _drop_open_hours(only_left, only_right)
+    _drop_open_hours(only_right, only_left)
+    only_left = _unexplained(only_left, shared | right.context & _MARKS)
+    only_right = _unexplained(only_right, shared | left.context & _MARKS)
+    if "-" in shared and _is_one_taboo(only_left, only_right, shared):
+        only_left, only_right = set(), set()
+    return Difference(left=frozenset(only_left), right=frozenset(only_right))
+
+
+_MARKS = frozenset({"~bare", "~order", "~habit"})
+"""What one side alone may say of itself to explain a word of the other."""
+
+
+def _drop_open_hours(open_side: set[str], other: set[str]) -> None:
+    """An hour that may be of the morning or the evening says less than one that is certain, and nothing else."""
+    for hour in [concept for concept in open_side if "@clock12=" in concept]:
+        minutes = float(hour.partition("=")[2])
+        if any("@clock=" in concept and (float(concept.partition("=")[2]) - minutes) % 720 == 0 for concept in other):
+            open_side.discard(hour)
+
+
+def _unexplained(concepts: set[str], known: frozenset[str]) -> set[str]:
+    return {concept for concept in concepts if not _is_implied(concept, known)}
+
+
+def _drop_compounds(whole: set[str], parts: set[str], shared: frozenset[str]) -> None:
+    """One word here for several there: a shoe size is the size of the shoes one wears."""
+    for concept in sorted(whole):
+        for names in _tables().compounds.get(concept, ()):
+            if names <= parts | shared and names & parts:
+                whole.discard(concept)
+                parts -= names
+
+
+def _is_implied(concept: str, shared: frozenset[str]) -> bool:
+    return any(condition <= shared for condition in _tables().implied.get(concept, ()))
+
+
+def _drop_twins(left: set[str], right: set[str], shared: frozenset[str]) -> None:
+    """Take out pairs that say the same: a synonym here, a bare number there."""
+    for one in sorted(left):
+        twin = next((other for other in sorted(right) if _are_twins(one, other, shared)), None)
+        if twin is not None:
+            left.discard(one)
+            right.discard(twin)
+
+
+def _are_twins(one: str, other: str, shared: frozenset[str]) -> bool:
+    if one[0] == other[0] == "@":
+        return _is_bare_of(one, other) or _is_bare_of(other, one)
+    conditions = _tables().twins.get(frozenset((one, other)), ())
+    return any(condition <= shared for condition in conditions)
+
+
+_TYPED = frozenset(
+    {
+        "@age",
+        "@count",
+        "@temperature",
+        "@dose",
+        "@floor",
+        "@grade",
+        "@yuan",
+        "@usd",
+        "@people",
+        "@cups",
+        "@size",
+        "@monthday",
+        "@ordinal",
+        "@spaces",
+        "@pages",
+        "@digits",
+    }
+)
+
+
+def _is_bare_of(bare: str, typed: str) -> bool:
+    """*is 6* and *is 6 years old*; *two pills* and 2片."""
+    family, _, amount = typed.partition("=")
+    return bare in {f"@n={amount}", f"@count={amount}", f"@ordinal={amount}"} and family in _TYPED and bare != typed
+
+
+def _is_one_taboo(left: set[str], right: set[str], shared: frozenset[str]) -> bool:
+    """Two ways of saying that somebody does not take something."""
+    tables = _tables()
+    words = left | right
+    if not words <= tables.taboo or {"EAT", "DRINK"} <= words:
+        return False
+    return not tables.of_consumption.isdisjoint(words | (shared & tables.taboo))

@@ -1,0 +1,50 @@
+"""Whether something is stated, or only asked, planned, heard, supposed or over."""
+
+from collections.abc import Sequence
+
+from strata.dedup.tokens import Clause, Kind, Token
+
+_SAYING = frozenset({"说", "讲", "说过", "说了", "say", "mention", "tell", "think", "告诉", "觉得", "认为", "claim"})
+_LASTING = frozenset(
+    "LIVE LIKE KEEP_PET USE STUDY GO SMOKE DRINK EAT JOB HAVE SCHOOLING DRIVE RIDE WATCH TAKE WORK PLAY_MUSIC".split()
+)
+_ONCE = frozenset({"BUY", "SELL", "TRAVEL", "BUSINESS_TRIP", "SURGERY", "INTERVIEW", "MARRIED", "SWITCH", "-NOW"})
+_PREDICATES = frozenset({Kind.STANCE, Kind.ACT})
+
+
+def moods(group: Sequence[Token], before: Clause | None) -> frozenset[str]:
+    """The moods of a clause; empty = a plain fact. What follows a condition stays under it."""
+    found = {token.concept for token in group if token.kind is Kind.MOOD}
+    if before and "IF" in before.moods:
+        found.add("IF")
+    if _is_hearsay(group):
+        found.add("HEARSAY")
+    if _is_over(group):
+        found.add("PAST")
+    if _is_intended(group):
+        found.add("PLAN")
+    return frozenset(found)
+
+
+def _is_hearsay(group: Sequence[Token]) -> bool:
+    """妈妈说…, *Tom says …*: somebody's words about something, not 说法语."""
+    for index, token in enumerate(group[:-1]):
+        rest = group[index + 1 :]
+        if token.surface in _SAYING and index and group[index - 1].kind in {Kind.PERSON, Kind.THING}:
+            return rest[0].family != "language_name" and any(later.kind in _PREDICATES for later in rest)
+    return False
+
+
+def _is_over(group: Sequence[Token]) -> bool:
+    """住过: 过 after a lasting state."""
+    return any(
+        token.concept == "GUO" and index and group[index - 1].concept in _LASTING for index, token in enumerate(group)
+    )
+
+
+def _is_intended(group: Sequence[Token]) -> bool:
+    """要买, 要出差: 要 before what is done once."""
+    for index, token in enumerate(group[:-1]):
+        if token.surface == "要" and (index == 0 or group[index - 1].kind is not Kind.NOT):
+            return any(later.concept in _ONCE for later in group[index + 1 : index + 3])
+    return False

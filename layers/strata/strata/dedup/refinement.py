@@ -1,0 +1,132 @@
+"""Small repairs once a clause's words are together: what one word means depends on its neighbours."""
+
+from collections.abc import Sequence
+
+from strata.dedup.lexicon import NOT
+from strata.dedup.quantities import value
+from strata.dedup.tokens import Kind, Token
+
+_BINDS_NEXT = frozenset({"FROM", "THAN", "EXCEPT", "BY"})
+_BINDS_EITHER = frozenset({"BEFORE", "AFTER"})
+_BINDABLE = frozenset({Kind.THING, Kind.ACT, Kind.VALUE, Kind.TIME, Kind.PERSON})
+_HALF_DAY = 720
+_AFTER_NOON = frozenset({"AFTERNOON", "EVENING"})
+_DAYPARTS = frozenset({"MORNING", "NOON", "AFTERNOON", "EVENING", "MIDNIGHT", "DAYTIME"})
+_MOVABLE = frozenset({"event", "office_thing", "weekday", "clock", "clock12"})
+_GOOD = Token("GOOD", Kind.STANCE, "quality", "because of")
+
+
+def refined(group: Sequence[Token]) -> list[Token]:
+    """``group`` with directions bound to what they point at, hours placed in their half of the day, and words that
+    repeat or mislead taken out.
+    """
+    bound = _bound(list(group))
+    timed = _timed(bound)
+    return _caused(_moved(_diagnosed(_forbidden(timed))))
+
+
+def _bound(group: list[Token]) -> list[Token]:
+    """*before bed* and 睡前 become one token, so that *tea before coffee* is not *coffee before tea*."""
+    found: list[Token] = []
+    index = 0
+    while index < len(group):
+        token = group[index]
+        behind = _next_bindable(group, index)
+        if token.concept in _BINDS_EITHER and not token.surface.isascii() and found and found[-1].kind in _BINDABLE:
+            found.append(_bind(token, found.pop()))
+        elif token.concept in _BINDS_NEXT | _BINDS_EITHER and behind:
+            found.append(_bind(token, group[behind]))
+            index = behind
+        else:
+            found.append(token)
+        index += 1
+    return found
+
+
+def _next_bindable(group: Sequence[Token], index: int) -> int:
+    """Where the next content stands, past function words; 0 = nowhere."""
+    for later in range(index + 1, len(group)):
+        if group[later].kind in _BINDABLE:
+            return later
+        if group[later].kind is not Kind.DROP:
+            break
+    return 0
+
+
+def _bind(direction: Token, target: Token) -> Token:
+    kind = target.kind if target.kind is not Kind.PERSON else Kind.THING
+    family = f"{direction.concept}:{target.family}" if kind in {Kind.VALUE, Kind.TIME} else target.family
+    return Token(f"{direction.concept}:{target.concept}", kind, family, f"{direction.surface} {target.surface}")
+
+
+def _forbidden(group: list[Token]) -> list[Token]:
+    """不要 before something to do forbids it (不要打电话); before a thing it turns it down (不要香菜)."""
+    return [
+        token
+        for index, token in enumerate(group)
+        if not (
+            token.surface == "要"
+            and index
+            and group[index - 1].kind is Kind.NOT
+            and _something_to_do(group[index + 1 :])
+        )
+    ]
+
+
+def _something_to_do(rest: Sequence[Token]) -> bool:
+    following = next((token for token in rest if token.kind is not Kind.DROP), None)
+    if following is None or following.kind is Kind.THING:
+        return False
+    return any(token.kind in {Kind.ACT, Kind.STANCE} for token in rest)
+
+
+def _timed(group: list[Token]) -> list[Token]:
+    """晚上9点 is 21:00; the part of the day is then said with the hour."""
+    part = next((token.concept for token in group if token.concept in _DAYPARTS), "")
+    if not part or not any("@clock12=" in token.concept for token in group):
+        return group
+    return [_on_clock(token, part) for token in group if token.concept not in _DAYPARTS]
+
+
+def _on_clock(token: Token, part: str) -> Token:
+    prefix, marker, minutes = token.concept.partition("@clock12=")
+    if not marker:
+        return token
+    late = part in _AFTER_NOON or (part == "NOON" and float(minutes) < _HALF_DAY / 3)
+    hour = float(minutes) % _HALF_DAY + (_HALF_DAY if late or float(minutes) >= _HALF_DAY else 0)
+    if part == "MIDNIGHT":
+        hour %= _HALF_DAY
+    timed = value("clock", hour, token.surface)
+    return Token(prefix + timed.concept, timed.kind, timed.family, timed.surface)
+
+
+def _diagnosed(group: list[Token]) -> list[Token]:
+    """A condition is a problem already: 高血压的毛病 says no more than 高血压."""
+    if not any(token.family == "condition" for token in group):
+        return group
+    return [
+        token
+        for index, token in enumerate(group)
+        if not (_is_verdict(group, index) or (token is NOT and _is_verdict(group, index + 1)))
+    ]
+
+
+def _is_verdict(group: Sequence[Token], index: int) -> bool:
+    """The GOOD of an embedded not-good."""
+    return index < len(group) and index > 0 and group[index].concept == "GOOD" and group[index - 1] is NOT
+
+
+def _moved(group: list[Token]) -> list[Token]:
+    """A meeting that is moved to Tuesday does not live there."""
+    if not any(token.family in _MOVABLE for token in group):
+        return group
+    return [token for token in group if not (token.concept == "LIVE" and token.surface.startswith("move"))]
+
+
+def _caused(group: list[Token]) -> list[Token]:
+    """*because of her knees* gives the knees as a trouble."""
+    said = [token for token in group if token.kind not in {Kind.DROP, Kind.LINK, Kind.PERSON}]
+    is_cause = any(token.concept == "CAUSE" for token in group)
+    if is_cause and said and all(token.family == "body" for token in said):
+        return [*group, NOT, _GOOD]
+    return group

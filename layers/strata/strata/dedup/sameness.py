@@ -1,0 +1,159 @@
+"""Proof that two clauses say the same, or that one says more."""
+
+from collections.abc import Sequence
+
+from strata.dedup.explanations import difference
+from strata.dedup.tokens import Clause, Kind, Reading, Token
+
+_FREE = frozenset(
+    {
+        "symptom",
+        "condition",
+        "place",
+        "city",
+        "room",
+        "school",
+        "trait",
+        "style",
+        "seat",
+        "measure",
+        "event",
+        "language_name",
+    }
+)
+"""Families that move about a sentence without changing roles, unless two of one family change places."""
+
+_LIFELESS = _FREE | {
+    "food",
+    "drink",
+    "body",
+    "medicine",
+    "device",
+    "vehicle",
+    "office_thing",
+    "colour",
+    "instrument",
+    "media",
+    "clothes",
+    "nature",
+    "sport",
+}
+"""Families whose members do nothing to anybody: they may stand before or behind a person."""
+
+_SIDE_BY_SIDE = frozenset({"seat", "measure", "symptom", "condition"})
+
+_ORDERED = frozenset({"FIRST", "AGAIN", "OTHER"})
+
+
+def same_frame(left: Clause, right: Clause) -> bool:
+    """Tell whether two clauses are about the same people, with one sign and one mood."""
+    return (
+        left.people == right.people
+        and left.negative == right.negative
+        and left.doubled == right.doubled
+        and left.moods == right.moods
+    )
+
+
+def same_clause(left: Clause, right: Clause) -> bool:
+    """Tell whether two clauses are proven to say the same."""
+    return same_frame(left, right) and difference(left, right).is_empty and same_order(left, right)
+
+
+def same_reading(left: Reading, right: Reading) -> bool:
+    """Tell whether two texts are proven to say the same: clause by clause in any order, or as one clause each cut
+    differently.
+    """
+    if not left.clauses or not right.clauses:
+        return False
+    if len(left.clauses) == len(right.clauses):
+        return _paired(left.clauses, right.clauses)
+    return False
+
+
+def _paired(left: Sequence[Clause], right: Sequence[Clause]) -> bool:
+    """Tell whether every clause has a counterpart of its own."""
+    free = list(right)
+    for clause in left:
+        match = next((other for other in free if same_clause(clause, other)), None)
+        if match is None:
+            return False
+        free.remove(match)
+    return True
+
+
+def extends(less: Reading, more: Reading) -> bool:
+    """Tell whether ``more`` repeats every clause of ``less`` and adds to it."""
+    if not less.clauses or len(less.clauses) > len(more.clauses):
+        return False
+    free = list(more.clauses)
+    for clause in less.clauses:
+        match = next((other for other in free if says_more(clause, other)), None)
+        if match is None:
+            return False
+        free.remove(match)
+    return True
+
+
+def says_more(less: Clause, more: Clause) -> bool:
+    """Tell whether ``more`` is ``less`` with words added, or the same; a word that limits or weakens adds nothing."""
+    if (less.negative, less.doubled, less.moods) != (more.negative, more.doubled, more.moods):
+        return False
+    if not less.people <= more.people or not _is_repeated(less, more):
+        return False
+    rest = difference(less, more)
+    return not rest.left and not rest.right & (more.stances | more.limits) and same_order(less, more)
+
+
+def _is_repeated(less: Clause, more: Clause) -> bool:
+    """Tell whether most of ``less`` stands in ``more`` word for word; explanations alone repeat nothing."""
+    return len(less.content & more.content) * 2 > len(less.content) or (not less.content and less.items <= more.items)
+
+
+def adds_only_a_list(less: Clause, more: Clause) -> bool:
+    """Tell whether what ``more`` adds stands in a list with what both have: 香菜 → 香菜和葱 entails 香菜."""
+    added = difference(less, more).right
+    return (
+        less.people == more.people
+        and added <= more.listed
+        and bool((more.listed - added) & less.items | (less.items if not added else frozenset()))
+    )
+
+
+def same_order(left: Clause, right: Clause) -> bool:
+    """Tell whether who and what stand in one order wherever that can decide who does what to whom."""
+    if len(left.tokens) < 2 or len(right.tokens) < 2:  # noqa: PLR2004 (one word has no order)
+        return True
+    ours, theirs = _players(left), _players(right)
+    shared = {token.concept for token in ours} & {token.concept for token in theirs}
+    if len(shared) < 2:  # noqa: PLR2004
+        return True
+    places = {token.concept: place for place, token in enumerate(theirs)}
+    line = [token for token in ours if token.concept in shared]
+    return not any(
+        places[one.concept] > places[other.concept] and _matters(one, other, left, right)
+        for index, one in enumerate(line)
+        for other in line[index + 1 :]
+    )
+
+
+def _players(clause: Clause) -> list[Token]:
+    """The tokens whose order may matter: things and people, with a direction or a sequence everything done too."""
+    directed = any(token.kind is Kind.DIRECTION or token.concept in _ORDERED for token in clause.tokens)
+    kinds = {Kind.THING, Kind.PERSON, Kind.DIRECTION, Kind.ACT} if directed else {Kind.THING, Kind.PERSON}
+    return [token for token in clause.tokens if token.kind in kinds]
+
+
+def _matters(one: Token, other: Token, left: Clause, right: Clause) -> bool:
+    pair = {one.concept, other.concept}
+    if (pair <= left.listed and pair <= right.listed) or (left.equates and right.equates):
+        return False
+    if {one.family, other.family} <= _SIDE_BY_SIDE or (
+        (left.equates or right.equates) and {one.family, other.family} <= _LIFELESS
+    ):
+        return False
+    if Kind.DIRECTION in {one.kind, other.kind}:
+        return True
+    if Kind.PERSON in {one.kind, other.kind}:
+        return not {one.family, other.family} & _LIFELESS
+    return one.family == other.family or not {one.family, other.family} & _FREE

@@ -1,0 +1,198 @@
+"""Which stored texts are worth a look: similarity proposes, the guard (``guard.decide``) disposes.
+
+Exact, contained, sharing most characters, few edits apart, or about the same thing. No measure here may merge
+anything: 不吃香菜 / 不吃芹菜 passes every character measure there is.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rapidfuzz import process
+from rapidfuzz.distance import Indel, Levenshtein
+
+from strata.dedup.fingerprint import normalise
+from strata.dedup.topics import Topics
+
+
+class Signal(StrEnum):
+    """What two texts have in common, the stronger first."""
+
+    EXACT = "exact"
+    CONTAINS = "contains"
+    CHARACTERS = "characters"
+    EDITS = "edits"
+    TOPIC = "topic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """From where a pair is worth a look."""
+
+    characters: float = 0.7
+    """Jaccard index of the sets of characters; a Chinese character is a character."""
+    edits: float = 0.8
+    """Levenshtein similarity, on short texts only."""
+    short: int = 60
+    """Characters up to which a text is short."""
+    topic: float = 0.5
+    """Share of the weight of what the poorer text is about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One stored text to look at."""
+
+    index: int
+    """Its place among the stored texts."""
+    signal: Signal
+    score: float
+    """In [0, 1], on the scale of its signal."""
+
+
+_DEFAULTS = Thresholds()
+_ORDER = {signal: place for place, signal in enumerate(Signal)}
+_LEAST_CONTAINED = 3
+"""Characters; a shorter text is contained in half of all others."""
+_CUT = "\n"
+"""Stands in no normalised text."""
+
+
+class Profiles:
+    """Stored texts prepared for comparison, once for many candidates.
+
+    ``topics`` also reads what each text is about (some 100 µs a text): it finds paraphrases and contradictions that
+    share no spelling.
+    """
+
+    def __init__(self, texts: Sequence[str], *, topics: bool = True) -> None:
+        """Normalise ``texts`` and sort them by length."""
+        self.texts = [normalise(text) for text in texts]
+        self.topics = Topics(texts) if topics else None
+        self._places: dict[str, list[int]] = {}
+        for index, text in enumerate(self.texts):
+            if text:
+                self._places.setdefault(text, []).append(index)
+        self._lengths = sorted({len(text) for text in self._places})
+        self._by_length = _Shelf(self.texts)
+        self._by_characters = _Shelf([_characters(text) for text in self.texts])
+        self._joined = _CUT.join(self.texts)
+        self._starts = list(_starts(self.texts))
+
+    def exact(self, text: str) -> Iterator[Proposal]:
+        """The texts equal to normalised ``text``."""
+        for index in self._places.get(text, ()):
+            yield Proposal(index=index, signal=Signal.EXACT, score=1.0)
+
+    def containing(self, text: str, limit: int) -> Iterator[Proposal]:
+        """Up to ``limit`` texts that contain ``text``, scored by how much of them it is."""
+        if len(text) < _LEAST_CONTAINED:
+            return
+        found = self._joined.find(text)
+        while found >= 0 and limit:
+            index = bisect_right(self._starts, found) - 1
+            yield Proposal(index=index, signal=Signal.CONTAINS, score=len(text) / len(self.texts[index]))
+            limit -= 1
+            found = self._joined.find(text, self._starts[index] + len(self.texts[index]))
+
+    def contained(self, text: str) -> Iterator[Proposal]:
+        """The texts that ``text`` contains."""
+        size = len(text)
+        lengths = self._lengths[bisect_left(self._lengths, _LEAST_CONTAINED) : bisect_left(self._lengths, size)]
+        for length in lengths:
+            for start in range(size - length + 1):
+                for index in self._places.get(text[start : start + length], ()):
+                    yield Proposal(index=index, signal=Signal.CONTAINS, score=length / size)
+
+    def sharing_characters(self, text: str, threshold: float, limit: int) -> Iterator[Proposal]:
+        """The texts whose character sets overlap: the longest common subsequence of two sorted sets is what they
+        share, so that the search runs in C.
+        """
+        characters = _characters(text)
+        if characters:
+            dice = 2 * threshold / (1 + threshold)
+            for index, score in self._by_characters.near(
+                characters, threshold, Indel.normalized_similarity, dice, limit
+            ):
+                yield Proposal(index=index, signal=Signal.CHARACTERS, score=score / (2 - score))
+
+    def few_edits_away(self, text: str, threshold: float, limit: int) -> Iterator[Proposal]:
+        """The texts that differ in few characters."""
+        for index, score in self._by_length.near(text, threshold, Levenshtein.normalized_similarity, threshold, limit):
+            yield Proposal(index=index, signal=Signal.EDITS, score=score)
+
+
+class _Shelf:
+    """Strings sorted by length, so that only those of nearly one's own length are compared."""
+
+    def __init__(self, strings: Sequence[str]) -> None:
+        self._order = sorted(range(len(strings)), key=lambda index: len(strings[index]))
+        self._strings = [strings[index] for index in self._order]
+        self._sizes = [len(string) for string in self._strings]
+
+    def near(
+        self, query: str, ratio: float, scorer: Callable[..., float], cutoff: float, limit: int
+    ) -> Iterator[tuple[int, float]]:
+        """Index and score of the best ``limit`` strings, none shorter or longer than ``ratio`` allows."""
+        size = len(query)
+        first = bisect_left(self._sizes, max(1, int(size * ratio)))
+        last = bisect_right(self._sizes, int(size / ratio))
+        shelf = self._strings[first:last]
+        for _, score, place in process.extract(query, shelf, scorer=scorer, score_cutoff=cutoff, limit=limit):
+            yield self._order[first + place], score
+
+
+def propose(
+    new: str, stored: Sequence[str] | Profiles, *, limit: int = 20, thresholds: Thresholds = _DEFAULTS
+) -> list[Proposal]:
+    """At most ``limit`` stored texts worth comparing with ``new``: by signal, then by score, each text once."""
+    profiles = stored if isinstance(stored, Profiles) else Profiles(stored)
+    text = normalise(new)
+    if not text:
+        return []
+    best: dict[int, Proposal] = {}
+    for found in _signals(new, text, profiles, limit, thresholds):
+        known = best.get(found.index)
+        if known is None or _rank(found) < _rank(known):
+            best[found.index] = found
+    return sorted(best.values(), key=_rank)[:limit]
+
+
+def propose_batch(
+    new: Sequence[str], stored: Sequence[str] | Profiles, *, limit: int = 20, thresholds: Thresholds = _DEFAULTS
+) -> list[list[Proposal]]:
+    """``propose`` for many candidates; the stored texts are prepared once."""
+    profiles = stored if isinstance(stored, Profiles) else Profiles(stored)
+    return [propose(text, profiles, limit=limit, thresholds=thresholds) for text in new]
+
+
+def _signals(raw: str, text: str, profiles: Profiles, limit: int, thresholds: Thresholds) -> Iterator[Proposal]:
+    yield from profiles.exact(text)
+    yield from profiles.containing(text, limit)
+    yield from profiles.contained(text)
+    yield from profiles.sharing_characters(text, thresholds.characters, limit)
+    if len(text) <= thresholds.short:
+        yield from profiles.few_edits_away(text, thresholds.edits, limit)
+    if profiles.topics:
+        for index, score in profiles.topics.near(raw, thresholds.topic, limit):
+            yield Proposal(index=index, signal=Signal.TOPIC, score=score)
+
+
+def _rank(proposal: Proposal) -> tuple[int, float, int]:
+    return _ORDER[proposal.signal], -proposal.score, proposal.index
+
+
+def _characters(text: str) -> str:
+    """The set of characters as a sorted string; blanks and stops are none."""
+    return "".join(sorted(set(text) - _BLANK))
+
+
+_BLANK = frozenset(" ,?")
+
+
+def _starts(texts: Iterable[str]) -> Iterator[int]:
+    start = 0
+    for text in texts:
+        yield start
+        start += len(text) + len(_CUT)

@@ -1,0 +1,87 @@
+"""What a memory says, in parts that can be compared: tokens in clauses in a reading."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a token does in its clause."""
+
+    __hash__ = str.__hash__  # hashed for every token of every text; an enumeration's own hash is Python code
+
+    DROP = "drop"
+    """Says nothing a comparison needs."""
+    NOT = "not"
+    STANCE = "stance"
+    """How somebody stands to something: liking, permission, need, tolerance."""
+    MOOD = "mood"
+    """Question, plan, hearsay, condition: not asserted as a fact of now."""
+    CHANGE = "change"
+    LINK = "link"
+    """Begins another clause."""
+    DEGREE = "degree"
+    DIRECTION = "direction"
+    """Makes the order of what stands around it matter."""
+    PERSON = "person"
+    TIME = "time"
+    VALUE = "value"
+    ACT = "act"
+    THING = "thing"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One concept. ``family`` names its kind of thing (``food``, ``clock``); ``?`` is a word no table knows.
+
+    Not keyword-only: thousands are made per text compared.
+    """
+
+    concept: str
+    kind: Kind
+    family: str = ""
+    surface: str = ""
+    """The words it was read from, for evidence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """One statement."""
+
+    tokens: tuple[Token, ...]
+    """Everything that has content, in the order it was said."""
+    items: frozenset[str]
+    """The concepts of ``tokens``."""
+    context: frozenset[str]
+    """``items``, their families as ``#food`` and kinds as ``@act``: what may explain an odd word."""
+    content: frozenset[str]
+    """The concepts that say what it is about: things, acts, people unknown by name."""
+    values: frozenset[str]
+    """Numbers, dates, clock times, parts of the day."""
+    stances: frozenset[str]
+    limits: frozenset[str]
+    """Words of degree and restriction: only, sometimes, except."""
+    head: frozenset[str]
+    """Content in front of the first predicate: what the clause speaks of."""
+    listed: frozenset[str]
+    """Concepts that stand in a list (香菜和葱), where order says nothing."""
+    equates: bool
+    """Says that one is the other, and nothing done: *blue is her favourite* is *her favourite is blue*."""
+    people: frozenset[str]
+    """Who it is about; empty = the user."""
+    negative: bool
+    doubled: bool
+    """Two negations that cancel: not the same as none."""
+    moods: frozenset[str]
+    change: str
+    """``SWITCH``, ``NOW`` or empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A text as its clauses."""
+
+    text: str
+    """The normalised text."""
+    clauses: tuple[Clause, ...]
+    items: frozenset[str]
+    """All concepts, for quick comparison."""

@@ -1,0 +1,64 @@
+"""What texts are about, by concept: finds 搬到杭州 for 住在上海, which share not one character."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from heapq import nlargest
+from math import log
+
+from strata.dedup.reading import read
+from strata.dedup.resources import load_toml
+
+_MOST_COMMON = 250
+"""A concept in more texts than this tells nothing apart."""
+
+
+class Topics:
+    """The concepts of a collection of texts, each with the places it occurs in."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Read every text once."""
+        concepts = [topic_of(text) for text in texts]
+        counts = Counter(concept for each in concepts for concept in each)
+        self._weights = {concept: log(1 + len(texts) / count) for concept, count in counts.items()}
+        self._unseen = log(1 + len(texts))
+        self._total = [self._weight(each) for each in concepts]
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        for index, each in enumerate(concepts):
+            for concept in each:
+                self._places[concept].append(index)
+
+    def near(self, text: str, threshold: float, limit: int) -> Iterator[tuple[int, float]]:
+        """Index and score of the ``limit`` texts that share most: the weight shared, of the lighter one's weight.
+
+        Two texts about one property of one value (home, job, alarm) are near whatever else they say.
+        """
+        topic = topic_of(text)
+        total = self._weight(topic)
+        shared: defaultdict[int, float] = defaultdict(float)
+        for concept in topic:
+            places = self._places.get(concept, ())
+            if len(places) <= _MOST_COMMON:
+                least = threshold * total if concept in _slots() else 0.0
+                weight = max(self._weights.get(concept, 0.0), least)
+                for index in places:
+                    shared[index] += weight
+        totals = self._total
+        near = [(weight / min(total, totals[index]), index) for index, weight in shared.items()]
+        for score, index in nlargest(limit, near):
+            if score >= threshold:
+                yield index, min(1.0, score)
+
+    def _weight(self, concepts: frozenset[str]) -> float:
+        return sum(self._weights.get(concept, self._unseen) for concept in concepts) or 1.0
+
+
+def topic_of(text: str) -> frozenset[str]:
+    """The concepts ``text`` is about, without stance, time and amount."""
+    return frozenset(concept for clause in read(text).clauses for concept in clause.content)
+
+
+@lru_cache(maxsize=1)  # read-only table
+def _slots() -> frozenset[str]:
+    slots = load_toml("oppositions.toml")["slots"]
+    return frozenset(name.strip() for names in (slots["thing"], slots["value"]) for name in names.split(","))
