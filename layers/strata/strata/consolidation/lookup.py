@@ -19,7 +19,7 @@ ProviderFor = Callable[[str, str], Provider | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A stored memory and where it is; an external one has the provider's id."""
+    """A stored memory and where it is."""
 
     memory: Memory
     external: bool = False
@@ -39,7 +39,8 @@ class Lookup:
         if provider is None:
             return found
         listed = provider.listed(scope_of(run), collection, limit=MOST_EXTERNAL)
-        return found + [Stored(memory=memory, external=True) for memory in listed if memory.memory_type == memory_type]
+        live = (memory for memory in listed if memory.memory_type == memory_type and memory.is_live(now))
+        return found + [Stored(memory=memory, external=True) for memory in live]
 
     def _native(self, run: Run, collection: str, memory_type: str, now: datetime) -> list[Memory]:
         found: list[Memory] = []

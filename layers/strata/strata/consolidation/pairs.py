@@ -4,18 +4,32 @@ from collections.abc import Sequence
 
 from strata.consolidation.board import Finding, Relation
 from strata.dedup.guard import Keep, PairDecision, PairKind, decide
+from strata.dedup.similarity import Thresholds, propose_batch
+
+MOST_PROPOSED = 20
+"""Stored texts looked at for one new one."""
+FEW = 24
+"""Up to so many texts of a batch are all compared with each other."""
 
 
 class Pairs:
     """Proposes by similarity, compares by the guard."""
 
+    def __init__(self, thresholds: Thresholds | None = None) -> None:
+        self._thresholds = thresholds or Thresholds()
+
     def proposed(self, new: Sequence[str], stored: Sequence[str]) -> list[tuple[int, int]]:
         """Return (place in new, place in stored) of pairs that may have to do with each other."""
-        return [(one, other) for one in range(len(new)) for other in range(len(stored))]
+        if not new or not stored:
+            return []
+        found = propose_batch(new, stored, limit=MOST_PROPOSED, thresholds=self._thresholds)
+        return [(place, proposal.index) for place, proposals in enumerate(found) for proposal in proposals]
 
     def proposed_within(self, texts: Sequence[str]) -> list[tuple[int, int]]:
-        """Return pairs of places within one batch."""
-        return [(one, other) for other in range(len(texts)) for one in range(other)]
+        """Return pairs of places within one batch, the lower first."""
+        if len(texts) <= FEW:
+            return [(one, other) for other in range(len(texts)) for one in range(other)]
+        return [(one, other) for one, other in self.proposed(texts, texts) if one < other]
 
     def compared(self, old: str, new: str) -> Finding:
         """Return how ``new`` stands to ``old``, which was said before it."""

@@ -100,22 +100,21 @@ class Undo:
     def _leave_providers(self, run: Run) -> tuple[str, ...]:
         places = {write.key: write.collection for write in run.plan.writes} if run.plan is not None else {}
         noted = [
-            _removal(run, receipt, places.get(receipt.key, ""), external_id)
+            _removal(run, receipt, places.get(receipt.key, ""))
             for receipt in run.receipts
-            if receipt.provider != ProviderName.MYSQL.value
-            for external_id in receipt.external_ids
+            if receipt.provider != ProviderName.MYSQL.value and receipt.memory_id == receipt.key
         ]
         self._runs.add_retirements(None, noted, now=self._clock.now())
         return tuple(item.memory_id for item in noted)
 
 
-def _removal(run: Run, receipt: Receipt, collection: str, external_id: str) -> Retirement:
+def _removal(run: Run, receipt: Receipt, collection: str) -> Retirement:
     return Retirement(
-        retirement_id=derived_id(receipt.key, "undo", external_id),
+        retirement_id=derived_id(receipt.key, "undo"),
         tenant=run.tenant,
         provider=receipt.provider,
         collection=collection,
-        memory_id=external_id,
+        memory_id=receipt.memory_id,
         replaced_by="",
         run_id=run.run_id,
     )

@@ -77,7 +77,7 @@ class PlannedWrite:
     replaces: tuple[str, ...] = ()
     """Ids of memories in the native library that this write supersedes or refines."""
     replaces_external: tuple[str, ...] = ()
-    """Ids at the run's external provider that this write replaces."""
+    """Ids of memories at the run's external provider that this write replaces."""
     superseded_by: str | None = None
     """Set if the new memory is older in speech than what is stored: it is written already superseded."""
     keep_old_visible: bool = False
