@@ -1,6 +1,6 @@
 """Rights are kept inside the statements, on every database and on every path that returns or changes a memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import uuid4
@@ -68,7 +68,7 @@ def house(shelf: Shelf) -> House:
     return House(shelf, memory.memory_id)
 
 
-def _only(found: list[object]) -> object:
+def _only(found: Sequence[object]) -> object:
     if not found:
         raise NotFoundError
     return found

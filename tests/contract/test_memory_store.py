@@ -23,7 +23,7 @@ def insert(shelf: Shelf) -> Insert:
     """Insert a preference of user u1 as the adviser; any field may be given."""
 
     def insert(memory_id: str = "m1", content: str = "不吃香菜", **more: Any) -> Written:
-        values = {"collection": LAYER, "memory_type": "user_preference", "fingerprint": content}
+        values: dict[str, Any] = {"collection": LAYER, "memory_type": "user_preference", "fingerprint": content}
         values |= {"said_at": shelf.clock.now(), **more}
         draft = MemoryDraft(memory_id=memory_id, content=content, **values)
         return shelf.memories.insert(shelf.access("adviser"), draft, now=shelf.clock.now())
@@ -202,9 +202,7 @@ def test_a_list_comes_in_pages_in_the_order_of_ids(shelf: Shelf, insert: Insert)
     for number in range(7):
         insert(f"m{number}", f"text {number}", memory_type=("user_preference", "episode")[number % 2])
     after, pages = "", []
-    while page := shelf.memories.listed(
-        shelf.access("adviser"), LAYER, now=shelf.clock.now(), limit=3, after=after
-    ):
+    while page := shelf.memories.listed(shelf.access("adviser"), LAYER, now=shelf.clock.now(), limit=3, after=after):
         pages.append([memory.memory_id for memory in page])
         after = page[-1].memory_id
     assert pages == [["m0", "m1", "m2"], ["m3", "m4", "m5"], ["m6"]]

@@ -27,7 +27,7 @@ TABLE = "mem_user_preference"
 FIRST, SECOND = "user:first", "user:second"
 
 
-class StrataAdapter(MemoryAdapter):
+class StrataAdapter(MemoryAdapter):  # type: ignore[misc]
     """Strata's own library on SQLite, as the suite wants to see it."""
 
     name = "strata"

@@ -80,12 +80,10 @@ class Erasure:
         self, access: Access, user_id: str, provider: str, collection: str, copies: Sequence[ProviderCopy]
     ) -> bool:
         scope = ProviderScope(tenant=access.tenant, user_id=user_id, agent_id=access.agent_id)
-        known = {name.value: one for name, one in self._providers.items()}
-        if provider not in known:
-            return False
         try:
-            known[provider].delete(scope, collection, [copy.external_id for copy in copies])
-        except StrataError:
+            keeper = self._providers[ProviderName(provider)]
+            keeper.delete(scope, collection, [copy.external_id for copy in copies])
+        except (KeyError, ValueError, StrataError):
             return False
         return True
 

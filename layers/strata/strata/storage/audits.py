@@ -11,6 +11,7 @@ from sqlalchemy import (
     Select,
     Table,
     and_,
+    case,
     exists,
     func,
     insert,
@@ -68,7 +69,7 @@ class SqlAuditStore:
         """Return how many memories are live, and how many of these nobody was ever given; episodes do not count."""
         tables = [self._table(name) for name in self._types.all() if name != EPISODES]
         branches = (
-            select(func.count().label("live"), func.sum(_unread(table)).label("unread"))
+            select(func.count().label("live"), func.sum(case((_unread(table), 1), else_=0)).label("unread"))
             .select_from(table)
             .where(table.c.tenant == tenant, live(table))
             for table in tables
