@@ -267,7 +267,7 @@ def test_who_may_send_receive_write_and_read_is_who_has_to(resources: Mapping[st
     assert may["sqs:SendMessage*"] == {"SessionEndRole", "MaintenanceRole"}
     assert may["sqs:ReceiveMessage"] == {"ConsolidatorRole"}
     assert may["s3:PutObject"] == {"MaintenanceRole"}
-    assert may["s3:GetObject"] == {"MemoryUnitsRole"}
+    assert "s3:GetObject" not in may
     assert may["secretsmanager:GetSecretValue"] == {"MemoryUnitsRole"}
 
 
