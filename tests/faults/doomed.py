@@ -57,7 +57,7 @@ class Doom:
         self._left = int(place or 1)
 
     def __call__(self, step: str) -> None:
-        if self._step and step.split(" ")[0] == self._step:
+        if self._step and step.partition(" ")[0] == self._step:
             self._left -= 1
             if self._left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A worker is killed (SIGKILL) at every step boundary and inside commit; the redelivery ends where an undisturbed run does."""
+"""A worker is killed (SIGKILL) at every step and inside commit; the redelivery ends where a calm run does."""
 
 import shutil
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,7 @@
 """What becomes of a run when something fails: nothing lost, nothing twice, the neighbours left alone."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -295,3 +296,16 @@ def test_no_failure_code_is_lost(url: str) -> None:
     rig = Rig(url=url, on_step=Trips("fresh", StrataError("odd")))
     rig.say(LIKES)
     assert rig.deliver(rig.end()).error_code == "internal"
+
+
+def test_two_sessions_that_end_together_and_contradict_each_other_leave_one_statement(url: str) -> None:
+    late: list[Callable[[], object]] = []
+    first = Rig(url=url, on_step=lambda step: late.pop()() if step == "prune" and late else None)
+    second = Rig(url=url)
+    first.say(LIKES, session="one")
+    second.say(DISLIKES, session="two", at=first.clock.now() - timedelta(hours=1))
+    one, two = first.end("one"), second.end("two")
+    late.append(lambda: second.deliver(two))  # written while the other has looked already
+    first.deliver(one)
+    assert first.contents() == ["用户喜欢吃辣"]
+    assert first.everything()["用户不喜欢吃辣"] == "superseded"

@@ -1,4 +1,4 @@
-"""Agents whose long-term memory is an external provider: constraints stay at home, the rest goes there and is looked after."""
+"""Agents with an external provider: constraints stay at home, the rest goes there and is looked after."""
 
 from pathlib import Path
 

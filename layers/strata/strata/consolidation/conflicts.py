@@ -11,7 +11,7 @@ from datetime import datetime
 
 from strata.consolidation.board import Board, Finding
 from strata.consolidation.judge import LEAST_SECONDS, RESERVE_SECONDS
-from strata.consolidation.lookup import ProviderFor, external
+from strata.consolidation.lookup import ProviderFor, access_of, external
 from strata.consolidation.model_conflicts import ModelConflicts
 from strata.consolidation.proposals import Proposal
 from strata.consolidation.prune import Held
@@ -47,6 +47,11 @@ class Conflicts:
             prompt_version=judgement.prompt_version,
             judge_error=judgement.error,
         )
+
+    def state(self, run: Run, collections: Sequence[str], *, now: datetime) -> dict[str, int]:
+        """Return where the change counters of collections stand."""
+        views = self._store.view(access_of(run), collections, now=now)
+        return {name: view.change_seq for name, view in views.items()}
 
     def _asked(self, groups: Sequence[Held], remaining_seconds: float) -> dict[tuple[str, str], Finding]:
         seconds = min(self._timeout_seconds, remaining_seconds - RESERVE_SECONDS)
