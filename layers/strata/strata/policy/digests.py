@@ -44,6 +44,11 @@ def event_hash(event: AuditEvent) -> str:
     return _sha256({name: getattr(event, name) for name in _EVENT})
 
 
+def text_digest(text: str) -> str:
+    """Return the name under which what was computed from a text is kept."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
 def _sha256(values: Mapping[str, object]) -> str:
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_plain)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,9 +1,9 @@
 """The read ledger on SQL: who has been given which version."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from functools import lru_cache
 
-from sqlalchemy import insert, select
+from sqlalchemy import Insert, bindparam, insert, select
 
 from strata.model.events import Read
 from strata.storage.engine import Database
@@ -20,9 +20,15 @@ class SqlReadLedger:
 
     def record(self, tenant: str, reads: Sequence[Read]) -> None:
         """Enter deliveries, in one statement and one round trip."""
-        if reads:
-            statement = insert(read_ledger).values([{"tenant": tenant, **asdict(read)} for read in reads])
-            self._database.read(lambda connection: connection.execute(statement))
+        if not reads:
+            return
+        values = {
+            f"{field}_{place}": tenant if field == "tenant" else getattr(read, field)
+            for place, read in enumerate(reads)
+            for field in ("tenant", *_FIELDS)
+        }
+        entries = _entries(len(reads))
+        self._database.read(lambda connection: connection.execute(entries, values))
 
     def readers(self, tenant: str, memory_id: str, *, version: int | None = None, limit: int = 1_000) -> list[Read]:
         """Return deliveries of a memory, newest first."""
@@ -33,3 +39,14 @@ class SqlReadLedger:
         query = query.order_by(entry.read_at.desc(), entry.read_no.desc()).limit(limit)
         rows = self._database.read(lambda connection: connection.execute(query).mappings().all())
         return [Read(**{field: row[field] for field in _FIELDS}) for row in rows]
+
+
+@lru_cache(maxsize=128)  # a context delivers a few dozen memories: building the statement costs more than running it
+def _entries(count: int) -> Insert:
+    columns = [read_ledger.c[field] for field in ("tenant", *_FIELDS)]
+    return insert(read_ledger).values(
+        [
+            {column.name: bindparam(f"{column.name}_{place}", type_=column.type) for column in columns}
+            for place in range(count)
+        ]
+    )

@@ -13,12 +13,13 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, delet
 
 from strata.model.events import NewEvent
 from strata.model.memories import MemoryStatus
+from strata.policy.digests import text_digest
 from strata.ports import Access, Purged
 from strata.storage.engine import Database
 from strata.storage.events import append_events
 from strata.storage.memory_types import SqlTypeStore
 from strata.storage.memory_writes import take_turn
-from strata.storage.tables import collections, memory_links, memory_table, memory_versions, read_ledger
+from strata.storage.tables import collections, embeddings, memory_links, memory_table, memory_versions, read_ledger
 
 ACTOR = "system:purge"
 
@@ -69,13 +70,22 @@ class SqlPurge:
 
 
 def remove_traces(connection: Connection, tenant: str, memory_ids: Sequence[str]) -> None:
-    """Remove versions, links and ledger entries of memories that are gone."""
+    """Remove versions, links, ledger entries and kept vectors of memories that are gone."""
+    remove_vectors(connection, tenant, memory_ids)
     for table, condition in (
         (memory_versions, memory_versions.c.memory_id.in_(memory_ids)),
         (memory_links, _linked(memory_ids)),
         (read_ledger, read_ledger.c.memory_id.in_(memory_ids)),
     ):
         connection.execute(delete(table).where(table.c.tenant == tenant, condition))
+
+
+def remove_vectors(connection: Connection, tenant: str, memory_ids: Sequence[str]) -> None:
+    """Remove the vectors kept for every text that these memories ever had; whoever else needs one makes it again."""
+    step = memory_versions.c
+    texts = select(step.content).where(step.tenant == tenant, step.memory_id.in_(memory_ids))
+    names = {text_digest(text) for text in connection.execute(texts).scalars()}
+    connection.execute(delete(embeddings).where(embeddings.c.text_hash.in_(names)))
 
 
 def note_purge(connection: Connection, tenant: str, collection: str) -> None:

@@ -104,7 +104,6 @@ sessions = Table(
     Column("participants", Json, nullable=False),
     Column("state", String(16), nullable=False),
     Column("zone", String(64), nullable=False),
-    Column("last_seq", Number, nullable=False),
     Column("settled_seq", Number, nullable=False, default=0),
     Column("summary", LongText),
     Column("summary_tokens", Integer, nullable=False, default=0),
@@ -118,6 +117,10 @@ sessions = Table(
     Index("ix_sessions_user", "tenant", "user_id"),
     **OPTIONS,
 )
+"""How far a session goes is told by its newest message (primary key of ``messages``), nowhere else.
+
+``settled_seq``: up to where messages were given to a run.
+"""
 
 messages = Table(
     "messages",
@@ -427,6 +430,7 @@ embeddings = Table(
     Column("vector", Vector, nullable=False),
     Column("created_at", Instant, nullable=False),
     PrimaryKeyConstraint("model", "text_hash"),
+    Index("ix_embeddings_text", "text_hash"),
     **OPTIONS,
 )
 
