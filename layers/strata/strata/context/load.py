@@ -1,0 +1,243 @@
+"""Loading a context: three loads side by side, joined by one deadline; complete without what is late or missing.
+
+The window is loaded in the calling thread, standing constraints and the provider's search in threads of their own. The
+long-term side is an enhancement: when it is off, fails or is late, the answer says so in ``degraded`` and is complete
+without it. A late thread is left to its own timeouts; the two pools are apart, so that hanging searches never keep the
+constraints waiting.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as LateError
+from dataclasses import dataclass
+from typing import TypeVar
+
+from strata import config
+from strata.clock import Clock
+from strata.context import answer
+from strata.context.choice import chosen
+from strata.context.gather import Gather
+from strata.context.inject import Inject, Injection
+from strata.errors import DeadlineExceededError, StrataError
+from strata.model.agents import AgentProfile, Caller
+from strata.model.context import ContextRequest, Degraded, LoadedContext
+from strata.model.events import Read
+from strata.model.memories import Hit, Memory
+from strata.observability import count, logger
+from strata.ports import Access, ReadLedger, ShortTerm, WindowReader
+from strata.tokens.counter import MESSAGE_TOKENS, TokenCounter
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, kw_only=True)
+class _LongTerm:
+    """The long-term side of one load, as far as it came."""
+
+    standing: Sequence[Memory] = ()
+    hits: Sequence[Hit] = ()
+    degraded: tuple[Degraded, ...] = ()
+    milliseconds: float = 0.0
+
+
+class LoadContext:
+    """Loads everything that one request needs."""
+
+    def __init__(
+        self,
+        window: WindowReader,
+        gather: Gather,
+        ledger: ReadLedger,
+        counter: TokenCounter,
+        settings: config.Settings,
+        clock: Clock,
+    ) -> None:
+        self._window = window
+        self._gather = gather
+        self._ledger = ledger
+        self._inject = Inject(counter, settings.context)
+        self._summary_header_tokens = counter.count(answer.SUMMARY_HEADER) + MESSAGE_TOKENS
+        self._settings = settings.context
+        self._window_settings = settings.window
+        self._clock = clock
+        self._constraint_threads = ThreadPoolExecutor(settings.context.threads, thread_name_prefix="constraints")
+        self._search_threads = ThreadPoolExecutor(settings.context.threads, thread_name_prefix="search")
+
+    def __call__(self, caller: Caller, profile: AgentProfile, request: ContextRequest) -> LoadedContext:
+        """Return the context.
+
+        Raises:
+            NotFoundError: the session is another's, or a named collection is not the agent's to read.
+            StorageUnavailableError: the window can be had neither from the cache nor from the database.
+        """
+        started = self._clock.monotonic()
+        access = Access.of(caller)
+        self._gather.refuse_strangers(access, request.collections, self._clock.now())
+        pending = self._begun(access, profile, request, started)
+        short = self._short_term(access, profile, request)
+        short_done = self._clock.monotonic()
+        long = pending.joined()
+        injection = self._injected(request, short, long)
+        self._enter_reads(caller, request, injection)
+        timings = {
+            "short_term": _ms(started, short_done),
+            "long_term": long.milliseconds,
+            "total": _ms(started, self._clock.monotonic()),
+        }
+        return self._loaded(short, long, injection, timings)
+
+    def close(self) -> None:
+        """Take no more loads; do not wait for what hangs."""
+        self._constraint_threads.shutdown(wait=False, cancel_futures=True)
+        self._search_threads.shutdown(wait=False, cancel_futures=True)
+
+    def _begun(self, access: Access, profile: AgentProfile, request: ContextRequest, started: float) -> "_Pending":
+        reason = _why_off(profile)
+        if reason:
+            return _Pending(self._clock, started, started, off=reason)
+        seconds = (request.deadline_ms or self._settings.deadline_ms) / 1_000
+        now = self._clock.now()
+        return _Pending(
+            self._clock,
+            started,
+            started + seconds,
+            standing=self._constraint_threads.submit(self._gather.standing, access, request, now),
+            found=self._search_threads.submit(self._gather.found, access, profile, request, deadline_seconds=seconds),
+        )
+
+    def _short_term(self, access: Access, profile: AgentProfile, request: ContextRequest) -> ShortTerm:
+        rounds = request.context_rounds or profile.context_rounds
+        return self._window(
+            access, request.session_id, request.user_id, rounds=rounds, max_tokens=self._window_budget(request)
+        )
+
+    def _window_budget(self, request: ContextRequest) -> int:
+        """Leave room for memories, but never less than half of the total for the conversation itself."""
+        total = _given(request.total_budget_tokens, self._settings.total_tokens)
+        wanted = _given(request.window_max_tokens, self._window_settings.max_tokens)
+        room = max(total - self._memory_budget(request), total - total // 2) - self._summary_header_tokens
+        return max(1, min(wanted, room))
+
+    def _memory_budget(self, request: ContextRequest) -> int:
+        return _given(request.memory_budget_tokens, self._settings.memory_tokens)
+
+    def _injected(self, request: ContextRequest, short: ShortTerm, long: _LongTerm) -> Injection:
+        total = _given(request.total_budget_tokens, self._settings.total_tokens)
+        left = total - self._sent_tokens(short)
+        choice = chosen(long.standing, long.hits, self._settings)
+        return self._inject(choice, max(0, min(self._memory_budget(request), left)), self._clock.now())
+
+    def _sent_tokens(self, short: ShortTerm) -> int:
+        return short.window.tokens + (self._summary_header_tokens if short.window.summary else 0)
+
+    def _enter_reads(self, caller: Caller, request: ContextRequest, injection: Injection) -> None:
+        """Who was given what is entered after the fact; a ledger that is away must not cost the answer."""
+        if not injection.memories:
+            return
+        now = self._clock.now()
+        reads = [
+            Read(
+                memory_id=one.hit.memory.memory_id,
+                version=one.hit.memory.version,
+                agent_id=caller.agent_id,
+                session_id=request.session_id,
+                request_id=caller.request_id,
+                collection=one.hit.memory.collection,
+                read_at=now,
+            )
+            for one in injection.memories
+        ]
+        try:
+            self._ledger.record(caller.tenant, reads)
+        except StrataError as error:
+            logger.warning("context.reads_not_entered", extra={"code": error.code, "reads": len(reads)})
+            count("ReadLedgerFailed")
+
+    def _loaded(
+        self, short: ShortTerm, long: _LongTerm, injection: Injection, timings: dict[str, float]
+    ) -> LoadedContext:
+        summary = short.window.summary
+        sent = self._sent_tokens(short)
+        summary_tokens = sent - short.window.tokens + summary.tokens if summary else 0
+        return LoadedContext(
+            messages=answer.messages(injection.prompt, short.window),
+            window=short.window.messages,
+            summary=summary,
+            memories=injection.memories,
+            prompt=injection.prompt,
+            working=short.working,
+            usage={
+                "history": sent - summary_tokens,
+                "summary": summary_tokens,
+                "memories": injection.tokens,
+                "total": sent + injection.tokens,
+            },
+            dropped=injection.dropped,
+            degraded=(*short.degraded, *long.degraded),
+            timings_ms=timings,
+        )
+
+
+class _Pending:
+    """The long-term side while it is under way."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        started: float,
+        deadline: float,
+        *,
+        off: Degraded | None = None,
+        standing: "Future[list[Memory]] | None" = None,
+        found: "Future[object] | None" = None,
+    ) -> None:
+        self._clock = clock
+        self._started = started
+        self._deadline = deadline
+        self._off = off
+        self._standing = standing
+        self._found = found
+        self._degraded: list[Degraded] = [off] if off else []
+
+    def joined(self) -> _LongTerm:
+        """Return what there is when the deadline comes; what is missing is named."""
+        standing = self._result(self._standing, "constraints")
+        found = self._result(self._found, "long_term")
+        self._degraded += [Degraded(part="long_term", code=note) for note in getattr(found, "notes", ())]
+        return _LongTerm(
+            standing=standing or (),
+            hits=getattr(found, "hits", ()),
+            degraded=tuple(self._degraded),
+            milliseconds=_ms(self._started, self._clock.monotonic()),
+        )
+
+    def _result(self, future: "Future[T] | None", part: str) -> T | None:
+        if future is None:
+            return None
+        try:
+            return future.result(max(0.0, self._deadline - self._clock.monotonic()))
+        except LateError:
+            future.cancel()
+            error: StrataError = DeadlineExceededError()
+        except StrataError as failure:
+            error = failure
+        logger.warning("context.degraded", extra={"part": part, "code": error.code})
+        count("ContextDegraded", dimensions={"part": part, "code": error.code})
+        self._degraded.append(Degraded(part=part, code=error.code, detail=error.message))
+        return None
+
+
+def _why_off(profile: AgentProfile) -> Degraded | None:
+    if not profile.open_long_memory:
+        return Degraded(part="long_term", code="long_memory_off", detail="open_long_memory is false.")
+    if not profile.target_id:
+        return Degraded(part="long_term", code="no_target", detail="The agent is bound to no model.")
+    return None
+
+
+def _given(value: int | None, default: int) -> int:
+    return default if value is None else value
+
+
+def _ms(since: float, until: float) -> float:
+    return round((until - since) * 1_000, 3)
