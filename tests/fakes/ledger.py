@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import insert, select
 from sqlalchemy.engine import Connection
 
-from strata.model.messages import Kind, Message, Role
+from strata.model.messages import JsonObject, Kind, Message, Role
 from strata.model.runs import Run, RunState
 from strata.model.sessions import SessionKey
 from strata.storage.engine import Database
@@ -16,7 +16,12 @@ from strata.storage.tables import runs, sessions
 
 
 def message(
-    seq: int, content: str, *, role: Role = Role.USER, said_at: datetime, agent_id: str = "recipe_adviser"
+    seq: int,
+    content: str | tuple[JsonObject, ...] | None,
+    *,
+    role: Role = Role.USER,
+    said_at: datetime,
+    agent_id: str = "recipe_adviser",
 ) -> Message:
     """A stored message."""
     return Message(
@@ -26,7 +31,7 @@ def message(
         kind=Kind.TOOL if role is Role.TOOL else Kind.CHAT,
         message_id=f"m{seq}",
         agent_id=agent_id,
-        tokens=len(content),
+        tokens=len(str(content)),
         digest=hashlib.md5(f"{role}:{content}".encode(), usedforsecurity=False).hexdigest(),
         created_at=said_at,
         said_at=said_at,
@@ -86,7 +91,6 @@ def _session(connection: Connection, key: SessionKey, user_id: str, now: datetim
         "participants": [],
         "state": "ended",
         "zone": "Asia/Shanghai",
-        "last_seq": 0,
         "created_at": now,
         "updated_at": now,
     }

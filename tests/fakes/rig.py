@@ -42,6 +42,7 @@ from strata.storage.runs import SqlRunStore
 from strata.storage.schema import migrate
 from strata.storage.sessions import SqlSessionStore
 from tests.fakes.rules import labelled
+from tests.fakes.screening import instructs, redacted
 
 NOW = datetime(2026, 3, 10, 8, 0, tzinfo=UTC)
 USER, AGENT = "chen", "recipe_adviser"
@@ -70,16 +71,6 @@ class NoCache:
             raise CacheUnavailableError
 
         return call
-
-
-def redacted(text: str) -> str:
-    """Hide the one secret of the tests."""
-    return text.replace("hunter2", "[secret]")
-
-
-def instructs(text: str) -> bool:
-    """The tests' one way of telling a model what to do."""
-    return "以后" in text or "from now on" in text
 
 
 def fresh_file(folder: Path) -> str:

@@ -37,7 +37,7 @@ _PATTERNS = tuple(
 )
 _NAMED = re.compile(
     r"\b(?!(?:The|This|That|These|It|He|She|They|We|You|Always|Never|When|If|For|Use|Users?|People|Customers?)\b)"
-    r"[A-Z][a-z]+(?:'s\b| (?:likes?|prefers?|wants?|hates?|loves?|dislikes?|needs?|asked|said|lives?|works?|is|has)\b)"
+    r"[A-Z][a-z]+(?:'s\b| (?:likes?|prefers?|wants?|hates?|loves?|dislikes?|asked|said|lives?|eats?|drinks?)\b)"
 )
 _SHORTEST_ID = 3
 

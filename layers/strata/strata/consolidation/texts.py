@@ -9,8 +9,8 @@ _HAN = re.compile(f"[{CJK}]")
 _KANA_OR_HANGUL = re.compile("[\u3040-\u30ff\uac00-\ud7af]")
 _LATIN_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 _UNIT = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+")
-_CHINESE_SHARE = 0.4
-"""From this share of Han characters among characters and words on, a text is Chinese with foreign names in it."""
+_CHINESE_SHARE = 0.3
+"""From this share of Chinese words (two characters each) on, a text is Chinese with foreign names in it."""
 
 
 def spoken(message: Message) -> str:
@@ -42,8 +42,8 @@ def is_chinese(text: str) -> bool:
     """Tell whether a text is Chinese, also with English names in it; Japanese and Korean are not."""
     if _KANA_OR_HANGUL.search(text):
         return False
-    han = len(_HAN.findall(text))
-    return han > 0 and han >= _CHINESE_SHARE * (han + len(_LATIN_WORD.findall(text)))
+    words = len(_HAN.findall(text)) / 2
+    return words > 0 and words >= _CHINESE_SHARE * (words + len(_LATIN_WORD.findall(text)))
 
 
 def units(text: str) -> set[str]:
