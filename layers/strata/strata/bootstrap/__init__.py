@@ -1,7 +1,7 @@
 """Joins flows and adapters; the only room that sees both.
 
 ``runtime()`` is what the doors use: made from the environment at the first event, then kept for the life of the
-process. ``install`` puts other settings, clock or queue in its place, which is how the local stack serves the same doors.
+process. ``install`` puts other settings, clock or queue in its place: so the local stack serves the same doors.
 """
 
 import threading

@@ -42,12 +42,15 @@ class Consolidating:
 
 
 def wire(
-    settings: Settings, stores: Stores, clock: Clock, providing: Providing, chat: Chat, afterwards: tuple[Afterwards, ...]
+    settings: Settings,
+    stores: Stores,
+    clock: Clock,
+    providing: Providing,
+    chat: Chat,
+    afterwards: tuple[Afterwards, ...],
 ) -> Consolidating:
     """Wire it; without a chat model the rules judge and decide."""
-    fresh = Fresh(
-        stores.runs, stores.log, stores.sessions, stores.cache, settings.consolidation, clock, screen.redact
-    )
+    fresh = Fresh(stores.runs, stores.log, stores.sessions, stores.cache, settings.consolidation, clock, screen.redact)
     planning = _planning(settings, stores, clock, providing, chat)
     commit = Commit(stores.runs, stores.memories, stores.embedder, providing.writing, clock, _pass_by)
     steps = Steps(

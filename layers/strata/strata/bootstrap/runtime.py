@@ -7,11 +7,13 @@ from strata.clock import Clock
 from strata.config import Settings
 from strata.consolidation import screen
 from strata.consolidation.conversation import Conversation
+from strata.context.gather import Gather
 from strata.context.load import LoadContext
 from strata.dedup.guard import decide
 from strata.errors import QuarantinedError
 from strata.inference.chat import open_chat
 from strata.model.agents import Caller, ProviderName
+from strata.model.context import ContextRequest, LoadedContext
 from strata.model.runs import Run
 from strata.model.sessions import SessionKey
 from strata.ports import Access, Provider, RunQueue
@@ -109,9 +111,9 @@ class Runtime:
 
     def _wire_long_term(self) -> None:
         stores, clock, settings = self._stores, self.clock, self.settings
-        native = NativeProvider(self.searching.search, stores.memories, clock)
+        native = NativeProvider(self.search, stores.memories, clock, semantic=bool(stores.embedder.dimensions))
         self._providing = Providing(stores.agents, native, self._open_provider)
-        chat = open_chat(settings.inference)
+        chat = open_chat(settings.inference, _secret)
         self._summarise = SummariseSession(
             log=stores.log,
             sessions=stores.sessions,
@@ -129,7 +131,18 @@ class Runtime:
         upkeep = maintaining.wire(settings, stores, clock, self._providing)
         self.jobs, self.audits = upkeep.jobs, upkeep.audits
         self.erasure, self.export = upkeep.erasure, upkeep.export
-        self.load_context = LoadContext(self.read_window, self._providing, stores, self._counter, settings.context, clock)
+        limits = settings.context
+        gather = Gather(
+            stores.memories,
+            self._providing.of,
+            query_context_chars=limits.query_context_chars,
+            default_top_k=limits.top_k,
+        )
+        self._load = LoadContext(self.read_window, gather, stores.ledger, self._counter, settings, clock)
+
+    def load_context(self, caller: Caller, request: ContextRequest) -> LoadedContext:
+        """Load the context of a request as the caller's profile wants it. Raises as ``LoadContext``."""
+        return self._load(caller, self._providing.profile(caller.tenant, caller.agent_id), request)
 
     def authenticate(self, presented: str, request_id: str) -> Caller:
         """Return the caller that a key proves. Raises AuthenticationError."""
@@ -145,11 +158,12 @@ class Runtime:
 
     def close(self) -> None:
         """Close every connection."""
+        self._load.close()
         self._stores.cache.close()
         self._stores.database.close()
 
     def _open_provider(self, name: ProviderName) -> Provider:
-        return open_provider(name, self.settings.providers, self.clock, lambda secret: Secret(secret).text())
+        return open_provider(name, self.settings.providers, self.clock, _secret)
 
     def _fold(self, run: Run, _talk: Conversation) -> None:
         self._summarise(SessionKey(tenant=run.tenant, session_id=run.session_id))
@@ -162,3 +176,7 @@ class Runtime:
 def _refuse_instructions(_access: Access, _collection: str, content: str) -> None:
     if screen.instructs(content):
         raise QuarantinedError
+
+
+def _secret(name: str) -> str:
+    return Secret(name).text()
