@@ -47,8 +47,11 @@ class Fault(StrEnum):
     """A status line and headers, one byte at a time."""
 
 
-NO_EFFECT = frozenset(Fault) - {Fault.LATE, Fault.DRIP}
+NO_ANSWER = frozenset(Fault) - {Fault.LATE, Fault.DRIP}
 """Faults in which a client never sees the right answer."""
+
+AT_THE_DOOR = frozenset({Fault.UNAUTHORIZED, Fault.REDIRECT})
+"""Faults in which nothing can have taken effect: the request was turned away before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +59,8 @@ class Planned:
     """One fault that waits for its request."""
 
     fault: Fault
-    path: str = ""
-    """Part of the path that it waits for; empty = any."""
+    where: str = ""
+    """Part of ``METHOD /path`` that it waits for; empty = any request."""
     effective: bool = False
     """Whether the service does what was asked before it fails."""
     repeat: bool = False
@@ -74,15 +77,15 @@ class FaultPlan:
         self._random: random.Random | None = None
         self._rate = 0.0
 
-    def once(self, fault: Fault, path: str = "", *, effective: bool = False, times: int = 1) -> None:
-        """Let the next request (of that path) fail."""
+    def once(self, fault: Fault, where: str = "", *, effective: bool = False, times: int = 1) -> None:
+        """Let the next request (there) fail."""
         with self._lock:
-            self._planned += [Planned(fault=fault, path=path, effective=effective)] * times
+            self._planned += [Planned(fault=fault, where=where, effective=effective)] * times
 
-    def always(self, fault: Fault, path: str = "", *, effective: bool = False) -> None:
-        """Let every request (of that path) fail, until ``clear``."""
+    def always(self, fault: Fault, where: str = "", *, effective: bool = False) -> None:
+        """Let every request (there) fail, until ``clear``."""
         with self._lock:
-            self._planned.append(Planned(fault=fault, path=path, effective=effective, repeat=True))
+            self._planned.append(Planned(fault=fault, where=where, effective=effective, repeat=True))
 
     def at_random(self, seed: int, rate: float) -> None:
         """Let requests fail at random, effective or not."""
@@ -95,15 +98,15 @@ class FaultPlan:
             self._planned.clear()
             self._random = None
 
-    def take(self, path: str) -> Planned | None:
-        """Return the fault of one request."""
+    def take(self, request: str) -> Planned | None:
+        """Return the fault of one request, given as ``METHOD /path``."""
         with self._lock:
             for planned in self._planned:
-                if planned.path in path:
+                if planned.where in request:
                     if not planned.repeat:
                         self._planned.remove(planned)
                     return planned
             if self._random and self._random.random() < self._rate:
-                swift = sorted(set(Fault) - {Fault.HANG, Fault.DRIP, Fault.DRIP_HEAD, Fault.LATE})
-                return Planned(fault=self._random.choice(swift), effective=self._random.random() < 0.5)
+                fault = self._random.choice(sorted(NO_ANSWER - {Fault.HANG, Fault.DRIP_HEAD}))
+                return Planned(fault=fault, effective=self._random.random() < 0.5)
         return None

@@ -15,9 +15,10 @@ from tests.doubles.nearness import nearness
 from tests.doubles.server import Asked, Reply
 
 RESERVED = frozenset(
-    "id memory metadata background confidence covered_history created_at dialog_id embedding evolve_to file_ids "
-    "history info internal_info is_fast key mem_cube_id memory_type original_text preference preference_type relativity "
-    "score session_id source sources status tags type updated_at usage user_id version visibility working_binding".split()
+    "id memory metadata background confidence covered_history created_at dialog_id embedding evolve_to "
+    "file_ids history info internal_info is_fast key mem_cube_id memory_type original_text preference "
+    "preference_type relativity score session_id source sources status tags type updated_at usage user_id "
+    "version visibility working_binding".split()
 )
 """Names in ``info`` that the server drops without a word."""
 
@@ -151,7 +152,8 @@ class Memos:
         if set(where) & {"and", "or"} and len(where) > 1:
             return Reply(status=400, body={"code": 400, "message": _MIXED, "data": None})
         cubes = list(dict.fromkeys(body.get("readable_cube_ids") or [body["user_id"]]))
-        found = [] if self.behaviour.search_fails or not body["query"] else self._ranked(body, cubes)
+        silent = self.behaviour.search_fails or not body["query"]
+        found = [] if silent else list(self._ranked(body, cubes))
         buckets = {cube: [shown for owner, shown in found if owner == cube] for cube in cubes}
         texts, preferences = self._parted(buckets, body)
         empty = [{"cube_id": cube, "memories": [], "total_nodes": 0} for cube in cubes]

@@ -1,4 +1,4 @@
-"""How near two texts are: the cosine of their words and of their pairs of Han characters."""
+"""How near two texts are, by their words and pairs of Han characters; on a scale as generous as embeddings are."""
 
 import math
 import re
@@ -21,4 +21,4 @@ def nearness(left: str, right: str) -> float:
     one, other = tokens(left), tokens(right)
     shared = sum(count * other[token] for token, count in one.items())
     lengths = math.sqrt(sum(n * n for n in one.values())) * math.sqrt(sum(n * n for n in other.values()))
-    return shared / lengths if lengths else 0.0
+    return math.sqrt(shared / lengths) if lengths else 0.0

@@ -3,6 +3,7 @@
 import gzip
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Mapping
@@ -11,12 +12,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol, Self, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.doubles.faults import Fault, FaultPlan, Planned
+from tests.doubles.faults import AT_THE_DOOR, NO_ANSWER, Fault, FaultPlan, Planned
+from tests.servers.certificates import Certificates
 
 NULL = object()
 """A body that is the JSON null; None is no body at all."""
 
 TEN_MEGABYTES = 10 * 1024 * 1024
+_HUGE = b"[" + b"0," * (TEN_MEGABYTES // 2) + b"0]"
+_COMPRESSED = gzip.compress(b" " * TEN_MEGABYTES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,19 +56,24 @@ class Service(Protocol):
 class Double:
     """A service behind HTTP. A context manager; the port is free and chosen by the system."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, *, certificates: Certificates | None = None) -> None:
         self.service = service
         self.faults = FaultPlan()
         self.asked: list[Asked] = []
         self.stopping = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _Door)
         self._server.double = self
+        self._scheme = "https" if certificates else "http"
+        if certificates:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificates.certificate, certificates.key)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     @property
     def url(self) -> str:
         """The address to configure."""
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}"
 
     @property
     def connections(self) -> int:
@@ -117,7 +126,7 @@ class _Door(BaseHTTPRequestHandler):
         double = cast("_Server", self.server).double
         asked = self._asked()
         double.asked.append(asked)
-        planned = double.faults.take(asked.path)
+        planned = double.faults.take(f"{asked.method} {asked.path}")
         reply = double.service.answer(asked) if not planned or _takes_effect(planned) else Reply()
         if planned:
             self._fail(double, planned, reply)
@@ -195,7 +204,8 @@ class _Door(BaseHTTPRequestHandler):
 
 
 def _takes_effect(planned: Planned) -> bool:
-    return planned.effective or planned.fault in {Fault.LATE, Fault.DRIP}
+    effective = planned.effective and planned.fault not in AT_THE_DOOR
+    return effective or planned.fault not in NO_ANSWER
 
 
 def _encoded(body: Any) -> bytes:
@@ -214,8 +224,8 @@ def _flawed(fault: Fault, content: bytes) -> tuple[int, bytes, Mapping[str, str]
         Fault.UNAUTHORIZED: (401, _encoded({"detail": "Authentication required."}), {}),
         Fault.REDIRECT: (307, b"", {"Location": "http://127.0.0.1:9/elsewhere"}),
         Fault.GARBAGE: (200, b"\x00\xff<!doctype html>" * 10, {}),
-        Fault.HUGE: (200, b"[" + b"0," * (TEN_MEGABYTES // 2) + b"0]", {}),
-        Fault.COMPRESSED: (200, gzip.compress(b" " * TEN_MEGABYTES), {"Content-Encoding": "gzip"}),
+        Fault.HUGE: (200, _HUGE, {}),
+        Fault.COMPRESSED: (200, _COMPRESSED, {"Content-Encoding": "gzip"}),
         Fault.TRUNCATED_JSON: (200, half, {}),
         Fault.TRUNCATED_BODY: (200, half, {"Content-Length": str(len(half) + 100)}),
         Fault.ACCEPTED_EMPTY: (202, b"", {}),
