@@ -70,10 +70,11 @@ class Endpoint:
         self._clock = clock
         self._credential = credential
         self._breakers = Breakers(clock, failures=settings.breaker_failures, seconds=settings.breaker_seconds)
+        url = _checked_url(base_url, secret=credential is not None)
         self._http = httpx.Client(
-            base_url=_checked_url(base_url, secret=credential is not None),
+            base_url=url,
             headers=_HEADERS,
-            transport=transport or DeadlineTransport(ca_file=settings.ca_file),
+            transport=transport or DeadlineTransport(tls=url.startswith("https:"), ca_file=settings.ca_file),
             trust_env=False,
         )
 
@@ -215,7 +216,7 @@ def _checked_url(url: str, *, secret: bool) -> str:
         raise errors.ConfigurationError("A provider's address must not hold credentials; there are settings for keys.")
     if secret and parts.scheme == "http" and parts.hostname not in _LOOPBACK:
         raise errors.ConfigurationError("A provider with a key must be addressed with https://.")
-    return url.rstrip("/")
+    return parts.geturl().rstrip("/")
 
 
 def _split(url: str) -> SplitResult | None:

@@ -22,8 +22,8 @@ _LIMITS = httpx.Limits(max_connections=32, max_keepalive_connections=8, keepaliv
 class DeadlineTransport(httpx.HTTPTransport):
     """Connections verified against ``ca_file`` or the public roots; proxies of the environment are ignored."""
 
-    def __init__(self, *, ca_file: str = "") -> None:
-        context = _tls_context(ca_file)
+    def __init__(self, *, tls: bool = True, ca_file: str = "") -> None:
+        context = _tls_context(ca_file) if tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
         super().__init__(verify=context, trust_env=False, limits=_LIMITS)
         self._pool = httpcore.ConnectionPool(
             ssl_context=context,
