@@ -34,7 +34,6 @@ def test_every_act_leaves_exactly_one_event(shelf: Shelf) -> None:
     admin, agent = shelf.admin, shelf.access("a")
     tea = NewUnit(memory_type="user_preference", content="爱喝茶", memory_id="m1")
     short = NewUnit(memory_type="shopping_list", content="买牛奶", memory_id="m2", ttl_seconds=60)
-    lines = (line for line in ())
     acts: list[tuple[str, Callable[[], object]]] = [
         ("agent.put", lambda: shelf.agents.put(shelf.admin_caller, AgentProfile(tenant="t", agent_id="a"))),
         ("key.created", lambda: shelf.agents.create_key(shelf.admin_caller, "a")),
@@ -51,11 +50,11 @@ def test_every_act_leaves_exactly_one_event(shelf: Shelf) -> None:
         ("", lambda: refused(lambda: shelf.library.delete(agent, HOME, "m1"))),
         ("memory.restored", lambda: shelf.library.restore(agent, HOME, "m1")),
         ("memory.inserted", lambda: shelf.library.insert(agent, HOME, short)),
-        ("memory.purged", lambda: (shelf.clock.advance(60), purged(shelf))),
+        ("memory.purged", lambda: purged(shelf, after=60)),
         ("", lambda: purged(shelf)),
         ("", lambda: shelf.library.get(agent, HOME, "m1")),
         ("", lambda: refused(lambda: shelf.library.get(agent, HOME, "m2"))),
-        ("", lambda: shelf.transfer.import_lines(admin, HOME, lines)),
+        ("", lambda: shelf.transfer.import_lines(admin, HOME, [])),
         ("memory.undone", lambda: shelf.undo.of_agent(admin, "a", shelf.clock.now().replace(year=2000), dry_run=False)),
         ("registration.revoked", lambda: shelf.grants.revoke(admin, HOME, "a")),
         ("collection.deleted", lambda: shelf.collections.delete(admin, HOME)),
@@ -108,5 +107,6 @@ def refused(act: Callable[[], object]) -> None:
         act()
 
 
-def purged(shelf: Shelf) -> object:
+def purged(shelf: Shelf, *, after: float = 0) -> object:
+    shelf.clock.advance(after)
     return SqlPurge(shelf.database, shelf.types).purge_due(now=shelf.clock.now(), limit=10)

@@ -15,7 +15,13 @@ from strata.model.events import AuditEvent, NewEvent
 from strata.policy.digests import FIRST_HASH, event_hash
 from strata.storage.engine import Database
 from strata.storage.inserts import insert_missing
+from strata.storage.rights import TENANT
 from strata.storage.tables import event_heads, events
+
+_HEAD = select(event_heads.c.last_seq, event_heads.c.last_hash).where(event_heads.c.tenant == TENANT)
+_LOCKED = _HEAD.with_for_update()
+_APPEND = insert(events)
+_MOVE = update(event_heads).where(event_heads.c.tenant == TENANT)
 
 
 def append_event(connection: Connection, tenant: str, event: NewEvent, now: datetime) -> AuditEvent:
@@ -33,18 +39,16 @@ def append_events(connection: Connection, tenant: str, new: Sequence[NewEvent], 
         seq += 1
         chained.append(_chained(tenant, seq, previous, event, now))
         previous = chained[-1].hash
-    connection.execute(insert(events), [_values(event) for event in chained])
-    moved = update(event_heads).where(event_heads.c.tenant == tenant).values(last_seq=seq, last_hash=previous)
-    connection.execute(moved)
+    connection.execute(_APPEND, [_values(event) for event in chained])
+    connection.execute(_MOVE, {"in_tenant": tenant, "last_seq": seq, "last_hash": previous})
     return chained
 
 
 def _locked_head(connection: Connection, tenant: str) -> tuple[int, str]:
-    head = select(event_heads.c.last_seq, event_heads.c.last_hash).where(event_heads.c.tenant == tenant)
-    row = connection.execute(head.with_for_update()).one_or_none()
+    row = connection.execute(_LOCKED, {"in_tenant": tenant}).one_or_none()
     if row is None:
         insert_missing(connection, event_heads, [{"tenant": tenant, "last_seq": 0, "last_hash": FIRST_HASH}])
-        row = connection.execute(head.with_for_update()).one()
+        row = connection.execute(_LOCKED, {"in_tenant": tenant}).one()
     return row.last_seq, row.last_hash
 
 
@@ -105,8 +109,7 @@ class SqlEventLog:
 
     def head(self, tenant: str) -> tuple[int, str]:
         """Return number and hash of the last event; ``(0, FIRST_HASH)`` before the first."""
-        query = select(event_heads.c.last_seq, event_heads.c.last_hash).where(event_heads.c.tenant == tenant)
-        row = self._database.read(lambda c: c.execute(query).one_or_none())
+        row = self._database.read(lambda c: c.execute(_HEAD, {"in_tenant": tenant}).one_or_none())
         return (0, FIRST_HASH) if row is None else (row.last_seq, row.last_hash)
 
 

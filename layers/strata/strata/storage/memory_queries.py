@@ -31,7 +31,7 @@ Wanted = Literal["one", "many", "any", "about", "standing", "behind", "changed",
 
 COLLECTION = bindparam("in_collection", type_=Id(COLLECTION_BYTES))
 USER = bindparam("the_user", type_=Id())
-_MEMORY_ID = bindparam("the_memory", type_=Id())
+MEMORY_ID = bindparam("the_memory", type_=Id())
 
 
 @lru_cache(maxsize=64)
@@ -84,7 +84,7 @@ def versions(types: Types, *, bypass: bool) -> Select[Any]:
     query = select(memory_versions).join(collections, _same_collection(memory_versions)).order_by(step.version)
     query = query.where(
         step.tenant == TENANT,
-        step.memory_id == _MEMORY_ID,
+        step.memory_id == MEMORY_ID,
         step.collection == COLLECTION,
         may("read", bypass=bypass, memory_type=step.memory_type),
     )
@@ -131,7 +131,7 @@ def _first(query: Select[Any], table: FromClause) -> Select[Any]:
 
 
 def _one(table: FromClause) -> ColumnElement[bool]:
-    return and_(table.c.tenant == TENANT, table.c.memory_id == _MEMORY_ID, table.c.collection == COLLECTION)
+    return and_(table.c.tenant == TENANT, table.c.memory_id == MEMORY_ID, table.c.collection == COLLECTION)
 
 
 def _many(table: FromClause) -> ColumnElement[bool]:

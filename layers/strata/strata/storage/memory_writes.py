@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, ScalarSelect, Table, Update, and_, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Insert, Table, Update, and_, bindparam, delete, insert, select, update
 
 from strata.model.events import NewEvent
 from strata.model.memories import ChangeKind, Memory, MemoryStatus, MemoryVersion, collection_kind
@@ -17,7 +17,7 @@ from strata.ports import Access
 from strata.storage.columns import Id
 from strata.storage.events import append_event
 from strata.storage.inserts import insert_missing
-from strata.storage.memory_queries import COLLECTION
+from strata.storage.memory_queries import COLLECTION, MEMORY_ID
 from strata.storage.memory_rows import memory_values, version_values
 from strata.storage.rights import TENANT, bypasses, may, parameters
 from strata.storage.tables import collections, memory_links, memory_tombstones, memory_versions
@@ -90,8 +90,8 @@ def write_first(
     connection: Connection, table: Table, memory: Memory, version: MemoryVersion, links: tuple[tuple[str, str], ...]
 ) -> None:
     """Insert memory, version, links and event. Raises IntegrityError if the id is in use."""
-    connection.execute(insert(table).values(**_row(memory)))
-    connection.execute(insert(memory_versions).values(**version_values(version, "")))
+    connection.execute(_insertion(table), _row(memory))
+    connection.execute(_VERSION, version_values(version, ""))
     if links:
         connection.execute(insert(memory_links), [_link(memory, other, relation) for other, relation in links])
     append_event(connection, memory.tenant, change_event(memory, version), version.created_at)
@@ -105,14 +105,12 @@ def write_next(
     Raises IntegrityError if the key was used for this memory before.
     """
     old, new = tables
-    values = _row(memory)
-    where = and_(old.c.tenant == memory.tenant, old.c.memory_id == memory.memory_id)
     if old is new:
-        connection.execute(update(old).where(where).values(**values))
+        connection.execute(_replacement(old), {**_row(memory), "the_memory": memory.memory_id})
     else:
-        connection.execute(delete(old).where(where))
-        connection.execute(insert(new).values(**values))
-    connection.execute(insert(memory_versions).values(**version_values(version, key)))
+        connection.execute(delete(old).where(old.c.tenant == memory.tenant, old.c.memory_id == memory.memory_id))
+        connection.execute(_insertion(new), _row(memory))
+    connection.execute(_VERSION, version_values(version, key))
     _mind_tombstone(connection, memory, version)
     append_event(connection, memory.tenant, change_event(memory, version), memory.updated_at)
 
@@ -136,8 +134,29 @@ def change_event(memory: Memory, version: MemoryVersion) -> NewEvent:
     )
 
 
+# Statements are built once and run with parameters: building one costs more than running it.
+_VERSION = insert(memory_versions)
+_CHANGE_SEQ = select(collections.c.change_seq).where(collections.c.tenant == TENANT, collections.c.name == COLLECTION)
+
+
+@lru_cache(maxsize=64)
+def _insertion(table: Table) -> Insert:
+    return insert(table).values(change_seq=_CHANGE_SEQ.scalar_subquery())
+
+
+@lru_cache(maxsize=64)
+def _replacement(table: Table) -> Update:
+    own = and_(table.c.tenant == TENANT, table.c.memory_id == MEMORY_ID)
+    return update(table).where(own).values(change_seq=_CHANGE_SEQ.scalar_subquery())
+
+
 def _row(memory: Memory) -> dict[str, Any]:
-    return {**memory_values(memory), "change_seq": _change_seq(memory), "purge_at": purge_at(memory)}
+    return {
+        **memory_values(memory),
+        "purge_at": purge_at(memory),
+        "in_tenant": memory.tenant,
+        "in_collection": memory.collection,
+    }
 
 
 def purge_at(memory: Memory) -> datetime | None:
@@ -146,11 +165,6 @@ def purge_at(memory: Memory) -> datetime | None:
         return memory.expires_at
     kept_until = memory.updated_at + timedelta(days=DELETED_DAYS)
     return kept_until if memory.expires_at is None else min(kept_until, memory.expires_at)
-
-
-def _change_seq(memory: Memory) -> ScalarSelect[Any]:
-    own = and_(collections.c.tenant == memory.tenant, collections.c.name == memory.collection)
-    return select(collections.c.change_seq).where(own).scalar_subquery()
 
 
 def _link(memory: Memory, other_id: str, relation: str) -> dict[str, Any]:
