@@ -14,6 +14,9 @@ _PREDICATES = frozenset({Kind.STANCE, Kind.ACT, Kind.NOT})
 _OBJECTS = frozenset({Kind.THING, Kind.VALUE, Kind.PERSON})
 _SAYS_NOTHING_ALONE = frozenset({Kind.DROP, Kind.TIME, Kind.VALUE, Kind.CHANGE, Kind.DEGREE})
 _ADDITIONS = frozenset({"and", "也", "还", "又", "而", "并", "并且", "且", "也都", "then", "nor", "or"})
+_COPULAS = frozenset({"be", "是"})
+_SAYING = frozenset({"说", "讲", "say", "tell", "mention"})
+"""Words after which somebody's words follow: no predicate of the same clause."""
 _ABOUT_THE_REST = frozenset({"tolerance", "quality"})
 """Verdicts on what stands before them: 吃海鲜不会过敏 is one clause."""
 
@@ -27,36 +30,23 @@ def groups(segments: Sequence[Sequence[Token]]) -> list[Group]:
 def _cut(segment: Sequence[Token]) -> Iterator[Group]:
     group: Group = []
     for index, token in enumerate(segment):
-        if _begins(token, segment, index, group):
+        rest = [later for later in segment[index + 1 :] if later.kind is not Kind.DROP]
+        if token.kind is Kind.LINK and group:
+            yield group
+            group = []
+        elif rest and token.surface in _ADDITIONS and _is_said(group) and _opens_clause(rest):
+            yield group
+            group = _carried(group, rest[0])
+        elif rest and token.concept == "NOT" and _denies_anew(token, rest, group):
             yield group
             group = []
         group.append(token)
     yield group
 
 
-def _begins(token: Token, segment: Sequence[Token], index: int, group: Group) -> bool:
-    """Tell whether ``token`` opens another clause."""
-    if token.kind is Kind.LINK:
-        return bool(group)
-    rest = [t for t in segment[index + 1 :] if t.kind is not Kind.DROP]
-    if not rest or not (_is_whole(group) or _is_served_without(token, rest, group)):
-        return False
-    if token.surface in _ADDITIONS:
-        return _opens_clause(rest)
-    return token.concept == "NOT" and _is_negated_anew(token, rest)
-
-
-def _is_served_without(token: Token, rest: Sequence[Token], group: Group) -> bool:
-    """咖啡不加糖: the coffee is said, the sugar is denied."""
-    adds = token.concept == "NOT" and (rest[0].concept == "ADD" or token.surface == "without")
-    return adds and any(before.kind is Kind.THING for before in group)
-
-
-def _is_whole(group: Group) -> bool:
-    """Tell whether ``group`` already has a predicate and something it is about, behind it or before."""
-    kinds = [token.kind for token in group]
-    first = next((n for n, kind in enumerate(kinds) if kind in _PREDICATES), None)
-    return first is not None and any(kind in _OBJECTS for kind in kinds[first:])
+def _is_said(group: Group) -> bool:
+    """Tell whether ``group`` has a predicate already, *is* included."""
+    return any(token.kind in _PREDICATES or token.surface in _COPULAS for token in group)
 
 
 def _opens_clause(rest: Sequence[Token]) -> bool:
@@ -65,9 +55,43 @@ def _opens_clause(rest: Sequence[Token]) -> bool:
     return rest[0].kind is Kind.PERSON and any(token.kind in _PREDICATES for token in rest[1:])
 
 
-def _is_negated_anew(token: Token, rest: Sequence[Token]) -> bool:
+def _carried(group: Group, following: Token) -> Group:
+    """What a second verb takes over: *doesn't drink or smoke* denies both."""
+    if following.kind is not Kind.ACT:
+        return []
+    first = next((n for n, token in enumerate(group) if token.kind is Kind.ACT), 0)
+    return [token for token in group[:first] if token.kind in {Kind.NOT, Kind.STANCE}]
+
+
+def _denies_anew(token: Token, rest: Sequence[Token], group: Group) -> bool:
+    """Tell whether a negation begins another clause: behind a whole one, or in 咖啡不加糖."""
+    if _is_served_without(token, rest, group):
+        return True
+    return (_is_whole(group) or _is_denied_already(group)) and _is_negated_anew(token, rest, group)
+
+
+def _is_denied_already(group: Group) -> bool:
+    """不抽烟 before 不喝酒: a negated act stands there, and no modal verb that another negation could cancel."""
+    kinds = [token.kind for token in group]
+    return Kind.NOT in kinds and Kind.ACT in kinds[kinds.index(Kind.NOT) :]
+
+
+def _is_served_without(token: Token, rest: Sequence[Token], group: Group) -> bool:
+    """咖啡不加糖: the coffee is said, the sugar is denied."""
+    adds = rest[0].concept == "ADD" or token.surface == "without"
+    return adds and any(before.kind is Kind.THING for before in group)
+
+
+def _is_whole(group: Group) -> bool:
+    """Tell whether ``group`` already has a predicate and something it is about, behind it or before."""
+    kinds = [token.kind for token in group if token.surface not in _SAYING]
+    first = next((n for n, kind in enumerate(kinds) if kind in _PREDICATES), None)
+    return first is not None and any(kind in _OBJECTS for kind in kinds[first:])
+
+
+def _is_negated_anew(token: Token, rest: Sequence[Token], group: Group) -> bool:
     """不 in front of another verb with an object (吃鱼不吃肉), not in front of a verdict (吃鱼不过敏)."""
-    if token.surface == "":
+    if not token.surface or (token.family == "modal" and all(before.concept != "NOT" for before in group)):
         return False
     following = rest[0]
     if following.concept == "NOT" or following.family in _ABOUT_THE_REST:

@@ -71,7 +71,7 @@ def difference(left: Clause, right: Clause) -> Difference:
     _drop_open_hours(only_right, only_left)
     only_left = _unexplained(only_left, shared | right.context & _MARKS)
     only_right = _unexplained(only_right, shared | left.context & _MARKS)
-    if "-" in shared and _is_one_taboo(only_left, only_right, shared):
+    if "-" in shared and _is_one_taboo(only_left, only_right, left.items | right.items):
         only_left, only_right = set(), set()
     return Difference(left=frozenset(only_left), right=frozenset(only_right))
 
@@ -149,10 +149,10 @@ def _is_bare_of(bare: str, typed: str) -> bool:
     return bare in {f"@n={amount}", f"@count={amount}", f"@ordinal={amount}"} and family in _TYPED and bare != typed
 
 
-def _is_one_taboo(left: set[str], right: set[str], shared: frozenset[str]) -> bool:
+def _is_one_taboo(left: set[str], right: set[str], said: frozenset[str]) -> bool:
     """Two ways of saying that somebody does not take something."""
     tables = _tables()
     words = left | right
     if not words <= tables.taboo or {"EAT", "DRINK"} <= words:
         return False
-    return not tables.of_consumption.isdisjoint(words | (shared & tables.taboo))
+    return not tables.of_consumption.isdisjoint(said)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from strata.dedup.fingerprint import normalise
-from strata.dedup.opposition import Clash, clash
+from strata.dedup.opposition import clash
+from strata.dedup.oppositions import Clash
 from strata.dedup.reading import read
 from strata.dedup.sameness import adds_only_a_list, extends, same_clause, same_reading
 from strata.dedup.tokens import Reading

@@ -135,10 +135,15 @@ def _homes(rows: Iterable[tuple[str, str, Home]]) -> dict[str, Home]:
 
 def _entry(spec: str, surface: str, home: Home, homes: Mapping[str, Home]) -> Entry:
     """``-LIKE`` is NOT and LIKE; ``SWITCH LIVE`` is two concepts."""
-    negation = (NOT,) if spec.startswith("-") else ()
-    return negation + tuple(
-        _token(concept, surface, homes.get(concept, home)) for concept in spec.removeprefix("-").split()
-    )
+    concepts = spec.removeprefix("-").split()
+    said = tuple(_token(concept, surface, homes.get(concept, home)) for concept in concepts)
+    if not spec.startswith("-"):
+        return said
+    return (Token("NOT", Kind.NOT, "modal", surface) if concepts[0] in _MODAL else NOT, *said)
+
+
+_MODAL = frozenset({"HAVE", "MAY", "CAN", "NEED"})
+"""What is denied of these is denied of what follows, as by a plain 不: 没有任何不适 cancels, 讨厌 does not."""
 
 
 def _token(concept: str, surface: str, home: Home) -> Token:
@@ -185,9 +190,7 @@ def _costs(chinese: Mapping[str, Entry]) -> tuple[dict[str, int], frozenset[str]
         head, *words = line.split()
         costs.update(dict.fromkeys(words, int(head.removesuffix("v"))))
         verbs.update(words if head.endswith("v") else ())
-    for word in [
-        word for word in costs if _is_composed(word, chinese) or (word in verbs and _is_act_on(word, chinese))
-    ]:
+    for word in [word for word in costs if _is_composed(word, chinese) or _is_act_on(word, chinese)]:
         del costs[word]
     for surface, entry in chinese.items():
         known = _NAME_COST if entry[0].family == "name" else _KNOWN_COST - (len(surface) == 1)
@@ -203,7 +206,7 @@ def _is_act_on(word: str, chinese: Mapping[str, Entry]) -> bool:
     """买房 is buying and a house."""
     if word in chinese or word[0] not in chinese or word[1:] not in chinese:
         return False
-    return chinese[word[0]][-1].kind is Kind.ACT and chinese[word[1:]][-1].kind is Kind.THING
+    return chinese[word[0]][-1].kind in {Kind.ACT, Kind.STANCE} and chinese[word[1:]][-1].kind is Kind.THING
 
 
 def _is_composed(word: str, chinese: Mapping[str, Entry]) -> bool:

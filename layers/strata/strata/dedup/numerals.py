@@ -21,7 +21,7 @@ _COUNTERS = (
 )
 _NUMERAL = "[零〇一二两三四五六七八九十百千万亿]"
 _LARGE = "[一二两三四五六七八九]?十[一二三四五六七八九]|[一二两三四五六七八九][零〇一二三四五六七八九]*[十百千万亿][零〇一二两三四五六七八九十百千万亿]*"
-_IDIOM = "(?!一个人|一度|一周|一点|一块儿|十分(?!钟))"
+_IDIOM = "(?!一口(?![人之])|一滴|一丝|一个人|一度|一周|一点|一块儿|十分(?!钟))"
 _WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"
@@ -104,6 +104,7 @@ _ENGLISH_FIGURE = re.compile(
 
 _CHINESE: tuple[_Rule, ...] = (
     (re.compile(r"俩"), "2个"),
+    (re.compile(r"(周|星期|礼拜)([一二三四五六日])(?=[一二三四五六日](?![个次天点月些样十百下种级]))"), r"\1\2、\1"),
     (re.compile(r"一天(?=[^,]*(?:次|顿|片|杯|粒|遍|小时))"), "每天"),
     (re.compile(r"一(?=(?:周|个?星期|个?礼拜|个?月|年)[^,]*(?:次|顿|遍))"), "每"),
     (
@@ -113,18 +114,12 @@ _CHINESE: tuple[_Rule, ...] = (
     (re.compile(rf"(?<=每周|每月|每天|每年)({_NUMERAL})(?=次|回|遍|天|节|顿|个?小时)"), _chinese),
     (re.compile(rf"百分之({_NUMERAL}+|\d+)"), lambda m: f"{_as_digits(m[1])}%"),
     (re.compile(rf"(?<![周期拜初老])({_LARGE})(?!分之)"), _chinese),
-    (
-        re.compile(
-            rf"(?<![每有一])((?!一点){_NUMERAL}+)(?=点(?:半|钟|整|[零〇一二两三四五六七八九十\d]|[前后以之左起到就才睡上下吃去]|$|,))"
-        ),
-        _chinese,
-    ),
-    (re.compile(rf"(?<=[午上晨间夜])({_NUMERAL}+)(?=点)"), _chinese),
+    (re.compile(rf"(?<![每有一])((?!一点){_NUMERAL}+)(?=点)"), _chinese),
     (re.compile(rf"(?<=[1-9]点)({_NUMERAL}+)"), _chinese),
     (re.compile(r"(?<=\d点)半"), "30分"),
     (re.compile(r"(?<=\d点)([123])刻"), lambda m: f"{int(m[1]) * 15}分"),
     (re.compile(rf"(\d+|{_NUMERAL}+)个半(?=小时|钟头|月)"), lambda m: f"{_as_digits(m[1])}.5个"),
-    (re.compile(rf"(?<![周期拜初老第每下另又外])({_IDIOM}{_NUMERAL}+)(?={_COUNTERS})"), _chinese),
+    (re.compile(rf"(?<![周期拜初老第])(?!(?<=[每下另又外])一)({_IDIOM}{_NUMERAL}+)(?={_COUNTERS})"), _chinese),
     (re.compile(rf"第({_NUMERAL}+)"), lambda m: f"第{chinese_number(m[1])}"),
     (re.compile(r"(\d+(?:\.\d+)?)([万亿千])(?![家里])"), _ten_thousands),
     (re.compile(r"半(?=个?(?:小时|钟头|月|年|天)|斤|公斤|杯|碗)"), "0.5"),

@@ -9,6 +9,7 @@ from strata.dedup.tokens import Kind, Token
 _BINDS_NEXT = frozenset({"FROM", "THAN", "EXCEPT", "BY"})
 _BINDS_EITHER = frozenset({"BEFORE", "AFTER"})
 _BINDABLE = frozenset({Kind.THING, Kind.ACT, Kind.VALUE, Kind.TIME, Kind.PERSON})
+_COUNTLESS = frozenset({"EVERY", "USER", "PRO"})
 _HALF_DAY = 720
 _AFTER_NOON = frozenset({"AFTERNOON", "EVENING"})
 _DAYPARTS = frozenset({"MORNING", "NOON", "AFTERNOON", "EVENING", "MIDNIGHT", "DAYTIME"})
@@ -22,7 +23,7 @@ def refined(group: Sequence[Token]) -> list[Token]:
     """
     bound = _bound(list(group))
     timed = _timed(bound)
-    return _caused(_moved(_diagnosed(_forbidden(timed))))
+    return _caused(_qualified(_employed(_moved(_diagnosed(_forbidden(timed))))))
 
 
 def _bound(group: list[Token]) -> list[Token]:
@@ -46,9 +47,9 @@ def _bound(group: list[Token]) -> list[Token]:
 def _next_bindable(group: Sequence[Token], index: int) -> int:
     """Where the next content stands, past function words; 0 = nowhere."""
     for later in range(index + 1, len(group)):
-        if group[later].kind in _BINDABLE:
+        if group[later].kind in _BINDABLE and group[later].concept not in _COUNTLESS:
             return later
-        if group[later].kind is not Kind.DROP:
+        if group[later].kind is not Kind.DROP and group[later].concept not in _COUNTLESS:
             break
     return 0
 
@@ -121,6 +122,52 @@ def _moved(group: list[Token]) -> list[Token]:
     if not any(token.family in _MOVABLE for token in group):
         return group
     return [token for token in group if not (token.concept == "LIVE" and token.surface.startswith("move"))]
+
+
+def _employed(group: list[Token]) -> list[Token]:
+    """*works on Saturdays* is a job; *works on a novel* and 工作压力 are not."""
+    if all(token.family != "job" for token in group):
+        return group
+    return [_as_employment(group, index) for index in range(len(group))]
+
+
+def _as_employment(group: Sequence[Token], index: int) -> Token:
+    token, rest = group[index], group[index + 1 :]
+    behind = next((later for later in rest if later.kind is not Kind.DROP), None)
+    if token.concept == "WORK_ON" and behind and behind.kind in {Kind.VALUE, Kind.TIME}:
+        return Token("JOB", Kind.ACT, "job", token.surface)
+    is_noun = token.surface == "工作" or (token.surface == "work" and index and group[index - 1].surface in _ARTICLES)
+    if is_noun and rest and rest[0].kind is Kind.THING:
+        return Token(token.surface, Kind.THING, "?", token.surface)
+    return token
+
+
+_ARTICLES = frozenset({"s", "the", "a", "my", "their", "his", "her"})
+
+
+def _qualified(group: list[Token]) -> list[Token]:
+    """二楼的厕所, *Monday's meeting*: a value that says which one is part of the name, not a value of its own."""
+    return [
+        Token(token.concept, Kind.THING, "id", token.surface) if _tells_which(group, index) else token
+        for index, token in enumerate(group)
+    ]
+
+
+def _tells_which(group: Sequence[Token], index: int) -> bool:
+    """A value before 的 and a thing, or in *the toilet on the second floor is …*."""
+    if group[index].kind is not Kind.VALUE:
+        return False
+    mark, behind = [*group[index + 1 : index + 3], *[_NOTHING] * 2][:2]
+    if mark.surface in _POSSESSIVE and behind.kind in {Kind.THING, Kind.ACT}:
+        return True
+    before = [token.surface for token in group[max(0, index - 2) : index] if token.surface != "the"]
+    is_placed = index > 1 and bool(before) and before[-1] in _PLACING
+    return is_placed and any(token.kind is Kind.THING for token in group[:index]) and mark.surface == "be"
+
+
+_NOTHING = Token("", Kind.DROP)
+_POSSESSIVE = frozenset({"的", "s"})
+_PLACING = frozenset({"on", "in", "of", "at"})
 
 
 def _caused(group: list[Token]) -> list[Token]:

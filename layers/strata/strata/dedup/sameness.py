@@ -9,6 +9,8 @@ _FREE = frozenset(
     {
         "symptom",
         "condition",
+        "colour",
+        "nature",
         "place",
         "city",
         "room",
@@ -145,15 +147,31 @@ def _players(clause: Clause) -> list[Token]:
 
 
 def _matters(one: Token, other: Token, left: Clause, right: Clause) -> bool:
-    pair = {one.concept, other.concept}
-    if (pair <= left.listed and pair <= right.listed) or (left.equates and right.equates):
-        return False
-    if {one.family, other.family} <= _SIDE_BY_SIDE or (
-        (left.equates or right.equates) and {one.family, other.family} <= _LIFELESS
-    ):
+    """Tell whether these two changing places may change what is said."""
+    if _is_licensed({one.concept, other.concept}, left, right):
         return False
     if Kind.DIRECTION in {one.kind, other.kind}:
         return True
+    families = {one.family, other.family}
     if Kind.PERSON in {one.kind, other.kind}:
-        return not {one.family, other.family} & _LIFELESS
-    return one.family == other.family or not {one.family, other.family} & _FREE
+        return not families & _LIFELESS
+    if families <= _SIDE_BY_SIDE:
+        return False
+    return len(families) == 1 or not families & _FREE
+
+
+def _is_licensed(pair: set[str], left: Clause, right: Clause) -> bool:
+    """Members of a list, the two sides of *is*, or *a blue bag* and *the bag is blue*."""
+    if pair <= left.listed and pair <= right.listed:
+        return True
+    if left.equates and right.equates:
+        return True
+    return (left.equates and _adjoin(pair, right)) or (right.equates and _adjoin(pair, left))
+
+
+def _adjoin(pair: set[str], clause: Clause) -> bool:
+    """Tell whether the two stand side by side, and are not both people."""
+    return any(
+        {one.concept, other.concept} == pair and not one.kind is other.kind is Kind.PERSON
+        for one, other in zip(clause.tokens, clause.tokens[1:], strict=False)
+    )

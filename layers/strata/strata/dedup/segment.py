@@ -21,13 +21,25 @@ _NUMERAL = "0"
 _QUESTION = Token("QUESTION", Kind.MOOD, "mood", "?")
 _PAST = Token("PAST", Kind.MOOD, "mood", "past tense")
 _BY = Token("BY", Kind.DIRECTION, "direction", "by")
+_MAY = Token("MAY", Kind.STANCE, "permission", "may")
+_LASTING = frozenset({Kind.ACT, Kind.STANCE, Kind.THING})
 _ON = Token("ON", Kind.STANCE, "state", "on")
 _SWITCHED: dict[str, Entry] = {"on": (_ON,), "off": (NOT, _ON)}
 _LIST_MARK = Token("、", Kind.DROP, "drop", "、")
 
 
+_SEPARABLE = re.compile(r"([\u4e00-\u9fff])(\d+(?:次|回|趟|遍))([\u4e00-\u9fff])")
+
+
+def _joined(text: str) -> str:
+    """理1次发 as 理发1次, where verb and object are one word."""
+    known = lexicon().chinese
+    return _SEPARABLE.sub(lambda m: f"{m[1]}{m[3]}{m[2]}" if m[1] + m[3] in known else m[0], text)
+
+
 def tokens(text: str) -> list[Token]:
     """The tokens of one segment of canonical text, function words included."""
+    text = _joined(text)
     found: list[Token] = []
     for piece in pieces(text):
         if isinstance(piece, Token):
@@ -35,7 +47,7 @@ def tokens(text: str) -> list[Token]:
         elif isinstance(piece, Number):
             found.append(_number(piece, found[-1] if found else None))
         else:
-            found.extend(_words(piece))
+            found.extend(_words(piece, opening=not found))
     return found
 
 
@@ -46,13 +58,14 @@ def _number(number: Number, before: Token | None) -> Token:
     return value("count" if number.counts else "n", float(number.digits), number.digits)
 
 
-def _words(text: str) -> Iterator[Token]:
+def _words(text: str, *, opening: bool) -> Iterator[Token]:
     for run in _RUN.findall(text):
         if run[0] > "\u33ff":
             yield from _chinese(run)
         elif run[0].isalpha():
             goes_on = text.endswith(run + " ")
-            yield from _english((*run.split(" "), *([_NUMERAL] if goes_on else [])))
+            words = (*run.split(" "), *([_NUMERAL] if goes_on else []))
+            yield from _english(words, opening=opening)
         elif run == "、":
             yield _LIST_MARK
         else:
@@ -100,20 +113,24 @@ def _cheapest(run: str) -> list[str]:
     return words
 
 
-def _english(words: tuple[str, ...]) -> Iterator[Token]:
+def _english(words: tuple[str, ...], *, opening: bool) -> Iterator[Token]:
     forms = [(word, lemma(word)) for word in words]
     last = len(forms) - (words[-1] == _NUMERAL)
-    if _is_question(forms):
+    if opening and _is_question(forms):
         yield _QUESTION
     index = 0
     while index < last:
         size, entry = _longest_phrase(forms, index)
-        if size == 1 and _is_over(forms, index):
+        if size and entry[-1].kind in _LASTING and _is_over(forms, index):
             yield _PAST
         if size == 1 and _is_agent_mark(forms, index):
             yield _BY
         elif size < 2 and index == len(forms) - 1 and index and forms[index][0] in _SWITCHED:
             yield from _SWITCHED[forms[index][0]]  # is on, left off: a preposition ends nothing
+        elif size == 1 and _permits(forms, index):
+            yield _MAY
+        elif forms[index][0] == "left" and index and index == len(forms) - 1:
+            pass  # no milk left: remaining
         elif size == 1 and index and forms[index - 1][0] in _TITLES:
             yield Token(forms[index][0], Kind.PERSON, "name", forms[index][0])
         elif not (size == 1 and _is_auxiliary(forms, index)):
@@ -164,7 +181,20 @@ def _single(forms: Sequence[tuple[str, str]], index: int) -> Iterator[Token]:
     elif index and forms[index - 1][0] in _TITLES:
         yield Token(word, Kind.PERSON, "name", word)
     else:
-        yield Token(base, Kind.THING, "?", word)
+        yield from _denied(word) or (Token(base, Kind.THING, "?", word),)
+
+
+_DENYING = ("un", "im", "in", "dis", "ir", "non")
+_DENIABLE = frozenset({"trait", "style", "quality", "state", "attitude"})
+
+
+def _denied(word: str) -> Entry:
+    """*impatient* is not *patient*; empty for words that only begin like one."""
+    for prefix in _DENYING:
+        node = lexicon().english.next.get(word.removeprefix(prefix)) if word.startswith(prefix) else None
+        if node and node.entry and len(node.entry) == 1 and node.entry[0].family in _DENIABLE:
+            return (NOT, *node.entry)
+    return ()
 
 
 _TITLES = frozenset("mr mrs ms miss dr prof".split())
@@ -180,10 +210,16 @@ _NO_NOUN = frozenset(
 
 
 def _stands_alone(forms: Sequence[tuple[str, str]], index: int) -> bool:
-    """*a* without a noun behind it is a name (project A is); *her* without one is an object (owes her)."""
+    """*a* without a singular noun behind it is a name (project A is, client A wants); *her* without one is an object
+    (owes her).
+    """
     following = forms[index + 1] if index + 1 < len(forms) else None
-    named = forms[index][0] == "a" and index > 0 and forms[index - 1][1] in _NAMED_BY_LETTER
-    return named or following is None or following[0] in _NO_NOUN
+    if following is None or following[0] in _NO_NOUN:
+        return True
+    if forms[index][0] != "a":
+        return False
+    named = index > 0 and forms[index - 1][1] in _NAMED_BY_LETTER
+    return named or (following[0].endswith("s") and following[0] != following[1])
 
 
 _INVERTED = frozenset("can could should will would may shall must".split())
@@ -224,6 +260,14 @@ def _is_auxiliary(forms: Sequence[tuple[str, str]], index: int) -> bool:
 
 
 _BETWEEN = frozenset("not never already just recently now always also".split())
+
+
+def _permits(forms: Sequence[tuple[str, str]], index: int) -> bool:
+    """*may be left at the door* permits; *may be late* guesses."""
+    if forms[index][0] != "may" or index + 2 >= len(forms) or forms[index + 1][0] != "be":
+        return False
+    word, base = forms[index + 2]
+    return word == "left" or (word != base and not word.endswith(("s", "ing")))
 
 
 def _is_agent_mark(forms: Sequence[tuple[str, str]], index: int) -> bool:

@@ -85,3 +85,8 @@ class Reading:
     clauses: tuple[Clause, ...]
     items: frozenset[str]
     """All concepts, for quick comparison."""
+
+
+def worded(*clauses: Clause) -> tuple[str, ...]:
+    """The words each clause was read from, for evidence."""
+    return tuple(" ".join(token.surface for token in clause.tokens) for clause in clauses)

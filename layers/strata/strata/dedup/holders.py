@@ -1,0 +1,84 @@
+"""A place that holds one at a time: a home, a job, a browser, a person in charge."""
+
+from strata.dedup.explanations import Difference, difference
+from strata.dedup.oppositions import Clash, oppositions
+from strata.dedup.tokens import Clause, Kind, worded
+
+_MOST_HELD = 2
+"""Words the value of a property may take: a school's name, a make and a model."""
+_MOST_ODD = 3
+
+
+def other_holder(left: Clause, right: Clause, rest: Difference) -> Clash | None:
+    """Another value of a property that has one, or a change that says what took the place of what."""
+    ours, theirs = rest.left & left.content, rest.right & right.content
+    if left.negative or not _is_held(left, ours) or not _is_held(right, theirs):
+        return None
+    slots = left.items & right.items & oppositions().slots
+    if slots and not left.limits | right.limits and _fills_slot(left, right, ours, theirs):
+        return Clash(reason="slot", evidence=(*sorted(slots), *worded(left, right)))
+    if "SWITCH" in {left.change, right.change} and _takes_place(left, right, ours, theirs):
+        return Clash(reason="update", evidence=worded(left, right))
+    return None
+
+
+def _is_held(clause: Clause, odd: frozenset[str]) -> bool:
+    return len(odd) <= _MOST_ODD and 0 < len(_things(clause, odd)) <= _MOST_HELD
+
+
+def _things(clause: Clause, concepts: frozenset[str]) -> list[str]:
+    return [token.concept for token in clause.tokens if token.kind is Kind.THING and token.concept in concepts]
+
+
+def _families(clause: Clause, concepts: frozenset[str]) -> set[str]:
+    return {token.family for token in clause.tokens if token.kind is Kind.THING and token.concept in concepts}
+
+
+def _fills_slot(left: Clause, right: Clause, ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Values only, of one kind, of the same thing: 在北京上班 does not deny 在腾讯上班, the cat's name not the dog's."""
+    if ours & left.head or theirs & right.head:
+        return False
+    if len(_things(left, ours)) < len(ours) or len(_things(right, theirs)) < len(theirs):
+        return False
+    return ("city" in _families(left, ours)) == ("city" in _families(right, theirs))
+
+
+def _takes_place(left: Clause, right: Clause, ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Something both speak of changed hands, or a thing of a kind took another's place (a browser a browser's)."""
+    if (not left.equates and ours & left.head) or (not right.equates and theirs & right.head):
+        return False
+    if left.content & right.content:
+        return True
+    families = _families(left, ours)
+    return families == _families(right, theirs) and families <= oppositions().rivals
+
+
+def other_person(left: Clause, right: Clause) -> Clash | None:
+    """A change that puts one named person in the place of another: 负责人换成了小李."""
+    ours, theirs = left.people - right.people, right.people - left.people
+    if "SWITCH" not in {left.change, right.change} or left.negative or right.negative:
+        return None
+    shared = left.content & right.content or (left.people & right.people) - {"USER"}
+    if not (shared and _are_names(left, ours) and _are_names(right, theirs)):
+        return None
+    rest = difference(left, right)
+    if rest.left & left.content or rest.right & right.content:
+        return None
+    return Clash(reason="update", evidence=(*sorted(ours), *sorted(theirs)))
+
+
+def _are_names(clause: Clause, people: frozenset[str]) -> bool:
+    named = {token.concept for token in clause.tokens if token.family == "name"}
+    return bool(people) and people <= named
+
+
+def other_company(left: Clause, right: Clause) -> Clash | None:
+    """Alone, or with somebody."""
+    for alone, company in ((left, right), (right, left)):
+        others = company.people - {"USER"}
+        if "ALONE" not in alone.items or alone.people or not others or alone.negative or company.negative:
+            continue
+        rest = difference(alone, company)
+        if rest.left == {"ALONE"} and not rest.right and alone.content & company.content:
+            return Clash(reason="opposite", evidence=("ALONE", *sorted(others)))
+    return None

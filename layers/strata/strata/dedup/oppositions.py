@@ -1,0 +1,70 @@
+"""The closed tables of what excludes what, and the shape of a contradiction."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from strata.dedup.resources import load_toml
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """Why two clauses contradict each other."""
+
+    reason: str
+    """``polarity``, ``value``, ``opposite``, ``slot``, ``update``."""
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oppositions:
+    """``data/oppositions.toml``, read."""
+
+    exclusive: frozenset[frozenset[str]]
+    slots: frozenset[str]
+    """Properties with one thing for a value."""
+    rivals: frozenset[str]
+    """Families of which one holds the place: browsers, employers."""
+    attitude: frozenset[str]
+    ability: frozenset[str]
+    of_food: frozenset[str]
+    with_bare: frozenset[str]
+    """Stances that a plain statement can deny or affirm."""
+    limits: frozenset[str]
+    harmless: frozenset[str]
+    """Acts that come with what is denied: having, eating, keeping."""
+    approaches: frozenset[str]
+    """Acts that do not presuppose what they aim at: learning to swim is compatible with not swimming."""
+
+    def exclude(self, one: str, other: str) -> bool:
+        """Tell whether two concepts cannot hold of one thing."""
+        return frozenset((one, other)) in self.exclusive
+
+
+@lru_cache(maxsize=1)  # read-only tables
+def oppositions() -> Oppositions:
+    """The tables, read on first use."""
+    data = load_toml("oppositions.toml")
+    slots, stances, acts = data["slots"], data["stances"], data["acts"]
+    return Oppositions(
+        exclusive=frozenset(_pairs(data["exclusive"]["_"])),
+        slots=_names(slots["thing"]),
+        rivals=_names(slots["rivals"]),
+        attitude=_names(stances["attitude"]),
+        ability=_names(stances["ability"]),
+        of_food=_names(stances["of_food"]),
+        with_bare=_names(stances["with_bare"]),
+        limits=_names(stances["limits"]),
+        harmless=_names(acts["harmless"]),
+        approaches=_names(acts["approaches"]),
+    )
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in text.split(","))
+
+
+def _pairs(text: str) -> Iterator[frozenset[str]]:
+    for line in text.split("\n"):
+        words = line.split()
+        yield from (frozenset((one, other)) for i, one in enumerate(words) for other in words[i + 1 :])

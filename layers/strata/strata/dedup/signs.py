@@ -1,0 +1,74 @@
+"""A denial against an affirmation."""
+
+from strata.dedup.explanations import Difference, difference
+from strata.dedup.oppositions import Clash, oppositions
+from strata.dedup.tokens import Clause, Kind, worded
+
+_FOODS = frozenset({"food", "drink", "consume"})
+_HOW = frozenset({"symptom", "body"})
+_MOST_ADDED = 4
+
+
+def opposed_signs(no: Clause, yes: Clause) -> Clash | None:
+    """A denial contradicts an affirmation of the same or of something narrower; not of something wider."""
+    if (no.items | yes.items) & oppositions().limits or not _comparable(no, yes):
+        return None
+    rest = difference(no, yes)
+    if not _about_the_same(no, yes) or not _covers(no, yes, rest) or not _same_doing(no, yes):
+        return None
+    return Clash(reason="polarity", evidence=worded(no, yes))
+
+
+def _about_the_same(no: Clause, yes: Clause) -> bool:
+    if no.content & yes.content:
+        return True
+    return not no.content and not yes.content and bool(no.stances & yes.stances)
+
+
+def _covers(no: Clause, yes: Clause, rest: Difference) -> bool:
+    """Tell whether nothing narrows the denial (symptoms and organs only say how), and nothing in front of the
+    affirmation makes it about something else.
+    """
+    harmless = {token.concept for token in no.tokens if token.family in _HOW} | oppositions().harmless
+    if rest.left - no.stances - harmless:
+        return False
+    added = rest.right - yes.stances
+    traits = {token.concept for token in yes.tokens if token.family == "trait"}
+    return not (added - traits) & yes.head and len(added) <= _MOST_ADDED
+
+
+def _same_doing(no: Clause, yes: Clause) -> bool:
+    """Tell whether what is denied is what is affirmed to be done: 不喝酒 does not deny 卖酒, 不会游泳 not 学游泳."""
+    tables = oppositions()
+    denied, done = _acts(no), _acts(yes)
+    if (done - denied) & tables.approaches:
+        return False
+    if denied <= done and denied:
+        return True
+    return done - denied <= tables.harmless
+
+
+def _acts(clause: Clause) -> frozenset[str]:
+    return frozenset(token.concept for token in clause.tokens if token.kind is Kind.ACT)
+
+
+def _comparable(no: Clause, yes: Clause) -> bool:
+    """Tell whether the two stances speak of one another: hating meetings does not deny having one."""
+    tables = oppositions()
+    if no.stances & yes.stances:
+        return True
+    if not no.stances:
+        return yes.stances <= tables.with_bare
+    if not yes.stances:
+        return no.stances <= (tables.with_bare - tables.attitude) | {"WILL", "ACCEPT", "AGREE", "WANT"}
+    families = {token.family for token in (*no.tokens, *yes.tokens)}
+    return any(_related(one, other, is_food=bool(families & _FOODS)) for one in no.stances for other in yes.stances)
+
+
+def _related(no: str, yes: str, *, is_food: bool) -> bool:
+    """Stances of one kind; and of food, taste and permission: who likes what he cannot eat contradicts himself."""
+    tables = oppositions()
+    if is_food and {no, yes} & tables.of_food and {no, yes} & (tables.attitude - {"WISH"}):
+        return True
+    kinds = (tables.ability, tables.attitude, frozenset({"NEED", "WANT"}), frozenset({"HAVE", "WANT"}))
+    return any({no, yes} <= kind for kind in kinds)

@@ -1,0 +1,80 @@
+"""The same thing with another number, date or hour."""
+
+from collections.abc import Mapping
+
+from strata.dedup.explanations import Difference
+from strata.dedup.oppositions import Clash
+from strata.dedup.tokens import Clause, Kind, Token
+
+Values = Mapping[str, frozenset[str]]
+"""By what they measure."""
+
+_WHEN = frozenset({"clock", "weekday", "daypart", "date", "month", "monthday", "year"})
+_COUNTED = frozenset({"daypart", "frequency"})
+_HALF_DAY = 720
+
+
+def other_value(left: Clause, right: Clause, rest: Difference) -> Clash | None:
+    """A value that differs where nothing else does."""
+    ours, theirs = _by_family(left, rest.left), _by_family(right, rest.right)
+    differing = [family for family in sorted(ours.keys() & theirs.keys()) if not _agree(ours[family], theirs[family])]
+    if not differing or _unexplained(left, rest.left) or _unexplained(right, rest.right):
+        return None
+    if _is_another_occasion(differing) and not left.change and not right.change:
+        return None
+    return Clash(reason="value", evidence=_surfaces(differing, (left, ours), (right, theirs)))
+
+
+def _is_another_occasion(differing: list[str]) -> bool:
+    """Another time and another amount: two in the morning and one at night deny nothing."""
+    return 0 < len(_WHEN.intersection(differing)) < len(differing)
+
+
+def _by_family(clause: Clause, odd: frozenset[str]) -> Values:
+    found: dict[str, frozenset[str]] = {}
+    for token in clause.tokens:
+        if _measures(token, clause) and (token.concept in odd or token.family == "article"):
+            family = _FAMILIES.get(token.family, token.family)
+            found[family] = found.get(family, frozenset()) | {token.concept}
+    return found
+
+
+_FAMILIES = {"article": "count", "clock12": "clock"}
+"""The 1 of 一辆 counts when the other side does; an hour is an hour."""
+
+
+def _measures(token: Token, clause: Clause) -> bool:
+    """A value that tells things apart (二楼的厕所) is none, unless a change says that it is."""
+    if token.kind is Kind.VALUE or token.family in _COUNTED:
+        return True
+    return token.concept.startswith("@") and clause.change == "SWITCH"
+
+
+def _agree(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Equal, or an hour that may be the same once its half of the day is known."""
+    return bool(ours & theirs) or any(_same_hour(one, other) for one in ours for other in theirs)
+
+
+def _same_hour(one: str, other: str) -> bool:
+    if ("clock12" in one) == ("clock12" in other):
+        return False
+    return float(one.partition("=")[2]) % _HALF_DAY == float(other.partition("=")[2]) % _HALF_DAY
+
+
+def _unexplained(clause: Clause, odd: frozenset[str]) -> frozenset[str]:
+    """What stands on one side besides values; a change may bring its own verb."""
+    left_over = odd & (clause.content | clause.stances)
+    if clause.change != "SWITCH":
+        return left_over
+    allowed = {token.concept for token in clause.tokens if token.kind is Kind.ACT or token.concept.startswith("@")}
+    return left_over - allowed
+
+
+def _surfaces(families: list[str], *sides: tuple[Clause, Values]) -> tuple[str, ...]:
+    return tuple(
+        token.surface
+        for clause, values in sides
+        for family in families
+        for token in clause.tokens
+        if token.concept in values[family]
+    )
