@@ -1,11 +1,10 @@
 """Chat models behind the port ``Chat``: an OpenAI-compatible endpoint, Bedrock, or none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 
 from strata.config import Inference
 from strata.errors import InferenceUnavailableError
-from strata.model.messages import JsonObject
 from strata.ports import Chat, ChatReply
 
 BEDROCK = "bedrock://"
@@ -19,14 +18,7 @@ class NoChat:
 
     model = ""
 
-    def complete(
-        self,
-        messages: Sequence[JsonObject],
-        *,
-        schema: JsonObject | None = None,
-        max_tokens: int,
-        timeout_seconds: float,
-    ) -> ChatReply:  # noqa: ARG002 the port's signature
+    def complete(self, *_messages: object, **_options: object) -> ChatReply:
         """Raise InferenceUnavailableError."""
         raise InferenceUnavailableError("No chat model is configured.", hint="Set STRATA_INFERENCE_CHAT_URL.")
 
