@@ -376,9 +376,10 @@ def test_a_reopened_run_keeps_its_messages(store: SqlRunStore, key: SessionKey, 
     fresh(store, begun, messages)
     store.save_judgement(begun[1], key.tenant, Judgement(candidates=(), judge="rules"))
     store.save_plan(begun[1], key.tenant, plan("a"))
-    finish(store, begun[1], key)
+    store.finish(begun[1], key.tenant, counts={"inserted": 1}, timings_ms={}, cost={}, now=NOW)
     opened = store.reopen(key.tenant, "r1", now=NOW)
-    assert (opened.state, opened.plan, opened.judgement, opened.finished_at) == (RunState.QUEUED, None, None, NOW)
+    assert (opened.state, opened.plan, opened.judgement, opened.finished_at) == (RunState.QUEUED, None, None, None)
+    assert opened.counts == {"inserted": 1}
     assert fresh(store, claimed(store, key, "r1"), messages) == [1]
 
 

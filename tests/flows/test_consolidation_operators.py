@@ -122,6 +122,19 @@ def test_judging_again_while_the_model_is_still_away_changes_nothing(url: str, q
     assert rig.memories() == before
 
 
+def test_a_second_judgement_that_is_parked_is_replayed_as_one(url: str, queue: ListedQueue) -> None:
+    chat = ScriptedChat(InferenceUnavailableError(), memories({"content": "用户喜欢喝茶", "messages": [2]}))
+    rig = Rig(url=url, chat=chat)
+    first = rig.settle("偏好：用户随口一说", "我还爱喝茶")
+    Rejudge(rig.runs, queue, rig.clock)("home", first.run_id)
+    rig.on_step = lambda step: _refuse() if step == "fresh" else None
+    assert rig.deliver(first).state is RunState.FAILED
+    rig.on_step = lambda _step: None
+    Replay(rig.runs, queue, rig.clock)("home", first.run_id)
+    assert rig.deliver(first).plan.judge == "model"
+    assert rig.contents() == ["用户喜欢喝茶"]
+
+
 def test_only_makeshift_judgements_are_judged_again(url: str, queue: ListedQueue) -> None:
     chat = ScriptedChat(memories("用户喜欢吃辣"), memories(), InferenceUnavailableError())
     rig = Rig(url=url, chat=chat)

@@ -348,8 +348,19 @@ class MemoryStore(Protocol):
         """Return one live memory. Raises NotFoundError."""
         ...
 
-    def get_many(self, access: Access, memory_ids: Sequence[str], *, now: datetime) -> list[Memory]:
-        """Return those that are live and readable, in the order asked, in one statement."""
+    def get_many(
+        self, access: Access, memory_ids: Sequence[str], *, now: datetime, memory_types: Sequence[str] | None = None
+    ) -> list[Memory]:
+        """Return those that are live and readable, in the order asked, in one statement.
+
+        Only memories of ``memory_types`` are looked for, if the caller knows them: that is faster.
+        """
+        ...
+
+    def present_versions(
+        self, access: Access, memory_ids: Sequence[str], *, now: datetime, memory_types: Sequence[str]
+    ) -> dict[str, int]:
+        """Return the present version of those that are live and readable, by id, in one statement."""
         ...
 
     def view(self, access: Access, collections: Sequence[str], *, now: datetime) -> dict[str, CollectionView]:
@@ -765,7 +776,7 @@ class RunStore(Protocol):
     def reopen(self, tenant: str, run_id: str, *, now: datetime) -> Run:
         """Bring a succeeded run back to ``queued`` without judgement and plan, to be judged again.
 
-        It keeps its messages and its receipts. Raises NotFoundError, RunStateError.
+        It keeps its messages, its receipts and its counts. Raises NotFoundError, RunStateError.
         """
         ...
 

@@ -42,6 +42,11 @@ class Hold:
         """The run's session."""
         return SessionKey(tenant=self.run.tenant, session_id=self.run.session_id)
 
+    @property
+    def is_second_judgement(self) -> bool:
+        """Tell whether the run succeeded once before and was opened again: only then it has counts already."""
+        return bool(self.run.counts)
+
     def keep(self) -> None:
         """Prolong the lease once half of it is over. Raises LeaseLostError if somebody has taken over."""
         now = self._clock.now()

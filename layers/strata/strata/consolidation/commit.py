@@ -71,7 +71,7 @@ class Commit:
             self._runs.add_receipts(hold.lease, hold.run.tenant, [receipt], now=self._clock.now())
             done[write.key] = receipt.memory_id
             self._on_step(f"receipt {write.key}")
-        if hold.run.finished_at is not None:
+        if hold.is_second_judgement:
             self._native.give_up(hold, _spoken_of(plan, done), self._clock.now())
 
     def _write(self, hold: Hold, write: PlannedWrite, abroad: Provider | None, vector: bytes) -> Receipt:

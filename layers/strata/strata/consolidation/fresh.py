@@ -69,8 +69,8 @@ class Fresh:
         return self._runs.claim_digests(hold.lease, hold.run, messages, since=since, now=now)
 
     def _are_settled(self, hold: Hold, messages: Sequence[Message]) -> bool:
-        if hold.run.finished_at is not None:
-            return False  # finished once and opened again, to be judged anew
+        if hold.is_second_judgement:
+            return False
         marks = [_mark(message) for message in messages]
         try:
             return self._cache.known_digests(hold.key, marks) >= set(marks)

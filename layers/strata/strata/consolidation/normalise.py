@@ -137,9 +137,21 @@ class _Desk:
             confidence=candidate.confidence,
             rule=candidate.rule,
             evidence=candidate.evidence,
-            metadata=_metadata(candidate),
+            metadata=self._metadata(candidate, collection, said_at),
             quarantine=quarantine,
         )
+
+    def _metadata(self, candidate: Candidate, collection: str, said_at: datetime) -> dict[str, object]:
+        """What a reader may filter by; an agent's memory names no user."""
+        whose = {"user_id": self._run.user_id} if collection == user_layer(self._run.user_id) else {}
+        return {
+            **candidate.tags,
+            **whose,
+            "source": "consolidation",
+            "category": candidate.category.value,
+            "confidence": candidate.confidence,
+            "timestamp": said_at.isoformat(),
+        }
 
     def _quarantine(self, candidate: Candidate, content: str) -> str:
         """Only the user may set rules; a sub-agent's session has no user in it."""
@@ -176,7 +188,3 @@ class _Desk:
 
 def _names_in_use(run: Run, conversation: Conversation) -> Sequence[str]:
     return [run.user_id, *{message.name for message in conversation.messages if message.name}]
-
-
-def _metadata(candidate: Candidate) -> dict[str, object]:
-    return {**candidate.tags, "source": "consolidation", "category": candidate.category.value}

@@ -102,11 +102,11 @@ def requeue(connection: Connection, tenant: str, run_id: str, now: datetime) -> 
 
 
 def reopen(connection: Connection, tenant: str, run_id: str, now: datetime) -> Run:
-    """Bring a succeeded run back without judgement and plan; it keeps its claims on its messages."""
+    """Bring a succeeded run back without judgement and plan; it keeps its messages, and its counts as a sign."""
     row = locked(connection, tenant, run_id)
     if row.state != RunState.SUCCEEDED.value:
         raise _wrong_state(row, "judged again")
-    fresh = {"state": RunState.QUEUED.value, "attempts": 0, "judgement": None, "plan": None}
+    fresh = {"state": RunState.QUEUED.value, "attempts": 0, "judgement": None, "plan": None, "finished_at": None}
     put(connection, tenant, run_id, lease_until=now, **fresh)
     return known(connection, tenant, run_id)
 

@@ -40,10 +40,17 @@ class SqlRunStore:
         return self._database.read(lambda connection: load(connection, tenant, run_id))
 
     def page(
-        self, tenant: str, *, limit: int, state: RunState | None = None, session_id: str = "", before: str = ""
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        state: RunState | None = None,
+        session_id: str = "",
+        before: str = "",
+        agent_id: str = "",
     ) -> list[Run]:
         """Return runs, newest first; ``before`` is the last run id of the page before."""
-        only = {"state": state.value if state is not None else "", "session_id": session_id}
+        only = {"state": state.value if state is not None else "", "session_id": session_id, "agent_id": agent_id}
         wanted = run_states.newest(tenant, {name: value for name, value in only.items() if value}, before).limit(limit)
         return self._database.read(lambda connection: [run_from(row) for row in connection.execute(wanted)])
 
@@ -156,7 +163,7 @@ class SqlRunStore:
         return self._database.write(lambda connection: run_states.requeue(connection, tenant, run_id, now))
 
     def reopen(self, tenant: str, run_id: str, *, now: datetime) -> Run:
-        """Bring a succeeded run back to be judged again; ``finished_at`` stays to tell that it was finished once."""
+        """Bring a succeeded run back to be judged again; its counts stay to tell that it succeeded once."""
         return self._database.write(lambda connection: run_states.reopen(connection, tenant, run_id, now))
 
     def mark_undone(self, tenant: str, run_id: str) -> Run:
