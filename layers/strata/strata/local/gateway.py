@@ -1,17 +1,18 @@
 """API Gateway's part: HTTP to a payload 2.0 event, the handler's answer back to HTTP.
 
-Its own answers (no such route, too large, failed, timed out) are problem documents with API Gateway's ``message``.
+Its own answers (no such route, too large, failed, timed out) are the product's problem documents, with API Gateway's
+``message`` beside them.
 """
 
 import json
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
 from strata.clock import Clock
-from strata.errors import InputError, StrataError
+from strata.edge import problems
+from strata.errors import DeadlineExceededError, InputError, PayloadTooLargeError, StrataError
 from strata.local.deployment import Deployment
 from strata.local.events import HttpRequest, decoded_base64, http_event
 from strata.local.function import FunctionFailed, FunctionTimedOut, LocalFunction, PayloadTooLarge
@@ -27,14 +28,6 @@ class AnswerUnusable(Exception):
     """A handler's answer is not what API Gateway takes."""
 
 
-_BEHIND: dict[type[Exception], tuple[HTTPStatus, str, str]] = {
-    PayloadTooLarge: (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "payload_too_large", "Request Entity Too Large"),
-    FunctionTimedOut: (HTTPStatus.GATEWAY_TIMEOUT, "function_timeout", "Endpoint request timed out"),
-    FunctionFailed: (HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "Internal Server Error"),
-    AnswerUnusable: (HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "Internal Server Error"),
-}
-
-
 class Gateway:
     """The HTTP API of a deployment."""
 
@@ -45,25 +38,28 @@ class Gateway:
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """Return the response to a request, whatever happens behind it."""
-        if _head_bytes(request) > MAX_HEAD_BYTES:
-            return refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        try:
-            return self._invoke(request)
-        except StrataError as error:
-            return _of_error(error)
-        except (FunctionFailed, AnswerUnusable) as error:
-            return _problem(*_BEHIND[type(error)])
-
-    def _invoke(self, request: HttpRequest) -> HttpResponse:
-        route, matched = self._router.match(request.method, request.path)
         request_id = str(uuid.uuid4())
-        event = http_event(request, matched, request_id=request_id, now=self._clock.now())
-        result = self._functions[route.function].invoke(event, request_id)
         try:
-            return response_of(result)
+            return self._invoke(request, request_id)
+        except StrataError as error:
+            return _problem(error, request_id)
+
+    def _invoke(self, request: HttpRequest, request_id: str) -> HttpResponse:
+        if _head_bytes(request) > MAX_HEAD_BYTES:
+            raise _of_status(InputError("The headers are too large."), HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        route, matched = self._router.match(request.method, request.path)
+        event = http_event(request, matched, request_id=request_id, now=self._clock.now())
+        try:
+            return response_of(self._functions[route.function].invoke(event, request_id))
+        except PayloadTooLarge:
+            raise PayloadTooLargeError from None
+        except FunctionTimedOut:
+            raise DeadlineExceededError from None
+        except FunctionFailed:
+            raise StrataError from None
         except AnswerUnusable as error:
             logger.error("gateway.answer_unusable", extra={"route": route.key, "reason": str(error)})
-            raise
+            raise StrataError from None
 
 
 def response_of(result: Any) -> HttpResponse:  # noqa: ANN401 whatever a handler answers
@@ -82,28 +78,22 @@ def response_of(result: Any) -> HttpResponse:  # noqa: ANN401 whatever a handler
 
 def refusal(status: int, detail: str = "") -> HttpResponse:
     """Return the answer to what is not a proper HTTP request."""
-    known = HTTPStatus(status)
-    code = "payload_too_large" if known is HTTPStatus.REQUEST_ENTITY_TOO_LARGE else InputError.code
-    return _problem(known, code, known.phrase, detail)
+    too_large = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    error = PayloadTooLargeError() if too_large else _of_status(InputError(detail), HTTPStatus(status))
+    return _problem(error, "")
 
 
-def _of_error(error: StrataError) -> HttpResponse:
-    status = HTTPStatus(error.status)
-    response = _problem(status, error.code, status.phrase, error.message)
-    allowed = error.fields.get("allow")
-    return replace(response, headers=[*response.headers, ("Allow", str(allowed))]) if allowed else response
+def _of_status(error: StrataError, status: HTTPStatus) -> StrataError:
+    error.status = status
+    return error
 
 
-def _problem(status: HTTPStatus, code: str, message: str, detail: str = "") -> HttpResponse:
-    document = {
-        "type": "about:blank",
-        "title": status.phrase,
-        "status": int(status),
-        "code": code,
-        "detail": detail or message,
-        "message": message,
-    }
-    return HttpResponse(status=status, body=_json(document), headers=[("Content-Type", "application/problem+json")])
+def _problem(error: StrataError, request_id: str) -> HttpResponse:
+    document = {**problems.problem(error, request_id), "message": HTTPStatus(error.status).phrase}
+    headers = [("Content-Type", problems.MEDIA_TYPE), *problems.headers(error).items()]
+    if "allow" in error.fields:
+        headers.append(("Allow", str(error.fields["allow"])))
+    return HttpResponse(status=error.status, body=_json(document), headers=headers)
 
 
 def _head_bytes(request: HttpRequest) -> int:
