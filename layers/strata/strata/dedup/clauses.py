@@ -34,7 +34,7 @@ def _cut(segment: Sequence[Token]) -> Iterator[Group]:
         if token.kind is Kind.LINK and group:
             yield group
             group = []
-        elif rest and token.surface in _ADDITIONS and _is_said(group) and _opens_clause(rest):
+        elif rest and token.surface in _ADDITIONS and _may_end(group, token) and _opens_clause(rest):
             yield group
             group = _carried(group, rest[0])
         elif rest and token.concept == "NOT" and _denies_anew(token, rest, group):
@@ -44,9 +44,11 @@ def _cut(segment: Sequence[Token]) -> Iterator[Group]:
     yield group
 
 
-def _is_said(group: Group) -> bool:
-    """Tell whether ``group`` has a predicate already, *is* included."""
-    return any(token.kind in _PREDICATES or token.surface in _COPULAS for token in group)
+def _may_end(group: Group, token: Token) -> bool:
+    """Tell whether ``group`` is a clause already: *and* ends any that has a verb, 也 only a whole one (睡眠也不好)."""
+    if not token.surface.isascii():
+        return _is_whole(group) or _is_denied_already(group)
+    return any(each.kind in _PREDICATES or each.surface in _COPULAS for each in group)
 
 
 def _opens_clause(rest: Sequence[Token]) -> bool:
@@ -79,7 +81,11 @@ def _is_denied_already(group: Group) -> bool:
 def _is_served_without(token: Token, rest: Sequence[Token], group: Group) -> bool:
     """咖啡不加糖: the coffee is said, the sugar is denied."""
     adds = rest[0].concept == "ADD" or token.surface == "without"
-    return adds and any(before.kind is Kind.THING for before in group)
+    return adds and any(before.kind is Kind.THING for before in group) and not _is_denied(group)
+
+
+def _is_denied(group: Group) -> bool:
+    return any(token.kind is Kind.NOT for token in group)
 
 
 def _is_whole(group: Group) -> bool:
@@ -91,7 +97,9 @@ def _is_whole(group: Group) -> bool:
 
 def _is_negated_anew(token: Token, rest: Sequence[Token], group: Group) -> bool:
     """不 in front of another verb with an object (吃鱼不吃肉), not in front of a verdict (吃鱼不过敏)."""
-    if not token.surface or (token.family == "modal" and all(before.concept != "NOT" for before in group)):
+    if not token.surface or (token.family == "modal" and not _is_denied(group)):
+        return False
+    if token.surface == "without" and _is_denied(group):
         return False
     following = rest[0]
     if following.concept == "NOT" or following.family in _ABOUT_THE_REST:

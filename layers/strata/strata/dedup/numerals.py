@@ -21,7 +21,7 @@ _COUNTERS = (
 )
 _NUMERAL = "[零〇一二两三四五六七八九十百千万亿]"
 _LARGE = "[一二两三四五六七八九]?十[一二三四五六七八九]|[一二两三四五六七八九][零〇一二三四五六七八九]*[十百千万亿][零〇一二两三四五六七八九十百千万亿]*"
-_IDIOM = "(?!一口(?![人之])|一滴|一丝|一个人|一度|一周|一点|一块儿|十分(?!钟))"
+_IDIOM = "(?!一天(?![假后前内之时])|一口(?![人之])|一滴|一丝|一个人|一度|一周|一点|一块儿|十分(?!钟))"
 _WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"
@@ -105,7 +105,6 @@ _ENGLISH_FIGURE = re.compile(
 _CHINESE: tuple[_Rule, ...] = (
     (re.compile(r"俩"), "2个"),
     (re.compile(r"(周|星期|礼拜)([一二三四五六日])(?=[一二三四五六日](?![个次天点月些样十百下种级]))"), r"\1\2、\1"),
-    (re.compile(r"一天(?=[^,]*(?:次|顿|片|杯|粒|遍|小时))"), "每天"),
     (re.compile(r"一(?=(?:周|个?星期|个?礼拜|个?月|年)[^,]*(?:次|顿|遍))"), "每"),
     (
         re.compile(r"([12一二两])米([一二三四五六七八九]{1,2})(?![一二三四五六七八九十百])"),

@@ -36,6 +36,11 @@ class Oppositions:
     approaches: frozenset[str]
     """Acts that do not presuppose what they aim at: learning to swim is compatible with not swimming."""
 
+    faint: frozenset[str]
+    """Stances that say nothing without what they are about."""
+    own_measures: frozenset[str]
+    """Families of values that are somebody's without further words."""
+
     def exclude(self, one: str, other: str) -> bool:
         """Tell whether two concepts cannot hold of one thing."""
         return frozenset((one, other)) in self.exclusive
@@ -57,6 +62,8 @@ def oppositions() -> Oppositions:
         limits=_names(stances["limits"]),
         harmless=_names(acts["harmless"]),
         approaches=_names(acts["approaches"]),
+        faint=_names(data["faint"]["_"]),
+        own_measures=_names(data["faint"]["measures"]),
     )
 
 

@@ -127,6 +127,6 @@ def _head(group: Sequence[Token]) -> frozenset[str]:
 def _listed(group: Sequence[Token]) -> frozenset[str]:
     found = set()
     for before, mark, behind in zip(group, group[1:], group[2:], strict=False):
-        if mark.surface in _LIST_MARKS and before.kind is behind.kind is Kind.THING:
+        if mark.surface in _LIST_MARKS and before.kind is behind.kind and before.kind in {Kind.THING, Kind.VALUE}:
             found |= {before.concept, behind.concept}
     return frozenset(found)

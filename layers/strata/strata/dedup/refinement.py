@@ -23,7 +23,7 @@ def refined(group: Sequence[Token]) -> list[Token]:
     """
     bound = _bound(list(group))
     timed = _timed(bound)
-    return _caused(_qualified(_employed(_moved(_diagnosed(_forbidden(timed))))))
+    return _caused(_qualified(_ranked(_drunk(_employed(_moved(_diagnosed(_forbidden(timed))))))))
 
 
 def _bound(group: list[Token]) -> list[Token]:
@@ -35,6 +35,8 @@ def _bound(group: list[Token]) -> list[Token]:
         behind = _next_bindable(group, index)
         if token.concept in _BINDS_EITHER and not token.surface.isascii() and found and found[-1].kind in _BINDABLE:
             found.append(_bind(token, found.pop()))
+        elif token.concept == "FROM" and behind and _is_range(group, behind):
+            pass  # from 9 to 6: an amount of time, not a way
         elif token.concept in _BINDS_NEXT | _BINDS_EITHER and behind:
             found.append(_bind(token, group[behind]))
             index = behind
@@ -42,6 +44,11 @@ def _bound(group: list[Token]) -> list[Token]:
             found.append(token)
         index += 1
     return found
+
+
+def _is_range(group: Sequence[Token], behind: int) -> bool:
+    is_moved = any(token.kind is Kind.CHANGE for token in group)
+    return group[behind].kind is Kind.VALUE and not is_moved and any(t.kind is Kind.VALUE for t in group[behind + 1 :])
 
 
 def _next_bindable(group: Sequence[Token], index: int) -> int:
@@ -136,12 +143,39 @@ def _as_employment(group: Sequence[Token], index: int) -> Token:
     behind = next((later for later in rest if later.kind is not Kind.DROP), None)
     if token.concept == "WORK_ON" and behind and behind.kind in {Kind.VALUE, Kind.TIME}:
         return Token("JOB", Kind.ACT, "job", token.surface)
+    if token.concept == "JOB" and token.surface == "work" and _is_machine(group):
+        return Token("GOOD", Kind.STANCE, "quality", token.surface)
     is_noun = token.surface == "工作" or (token.surface == "work" and index and group[index - 1].surface in _ARTICLES)
     if is_noun and rest and rest[0].kind is Kind.THING:
         return Token(token.surface, Kind.THING, "?", token.surface)
     return token
 
 
+def _is_machine(group: Sequence[Token]) -> bool:
+    """*the elevator works*: nobody is employed."""
+    return any(token.family == "device" for token in group) and all(token.kind is not Kind.PERSON for token in group)
+
+
+def _drunk(group: list[Token]) -> list[Token]:
+    """Who *drinks*, without saying what, drinks alcohol."""
+    last = next((token for token in reversed(group) if token.kind in {Kind.THING, Kind.ACT}), None)
+    drinks = last is not None and last.concept == "DRINK" and last.surface.startswith("drink")
+    return [*group, Token("alcohol", Kind.THING, "drink", "drink")] if drinks else group
+
+
+def _ranked(group: list[Token]) -> list[Token]:
+    """*likes best* is a favourite, *likes better* a preference."""
+    rank = next((_RANKS[token.concept] for token in group if token.concept in _RANKS), None)
+    if rank is None or all(token.concept != "LIKE" for token in group):
+        return group
+    return [
+        Token(rank, token.kind, token.family, token.surface) if token.concept == "LIKE" else token
+        for token in group
+        if token.concept not in _RANKS
+    ]
+
+
+_RANKS = {"BEST": "FAVOURITE", "BETTER": "PREFER"}
 _ARTICLES = frozenset({"s", "the", "a", "my", "their", "his", "her"})
 
 

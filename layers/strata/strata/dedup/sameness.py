@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from strata.dedup.explanations import difference
+from strata.dedup.oppositions import oppositions
 from strata.dedup.tokens import Clause, Kind, Reading, Token
 
 _FREE = frozenset(
@@ -58,8 +59,10 @@ def same_frame(left: Clause, right: Clause) -> bool:
 
 
 def same_clause(left: Clause, right: Clause) -> bool:
-    """Tell whether two clauses are proven to say the same."""
-    return same_frame(left, right) and difference(left, right).is_empty and same_order(left, right)
+    """Tell whether two clauses are proven to say the same. Questions are not: what is asked is not in the words."""
+    if not same_frame(left, right) or "QUESTION" in left.moods:
+        return False
+    return difference(left, right).is_empty and same_order(left, right)
 
 
 def same_reading(left: Reading, right: Reading) -> bool:
@@ -109,7 +112,9 @@ def says_more(less: Clause, more: Clause) -> bool:
 
 def _is_repeated(less: Clause, more: Clause) -> bool:
     """Tell whether most of ``less`` stands in ``more`` word for word; explanations alone repeat nothing."""
-    return len(less.content & more.content) * 2 > len(less.content) or (not less.content and less.items <= more.items)
+    if less.content:
+        return len(less.content & more.content) * 2 > len(less.content)
+    return bool(less.stances - oppositions().faint) and less.items <= more.items
 
 
 def adds_only_a_list(less: Clause, more: Clause) -> bool:
@@ -126,6 +131,8 @@ def same_order(left: Clause, right: Clause) -> bool:
     """Tell whether who and what stand in one order wherever that can decide who does what to whom."""
     if len(left.tokens) < 2 or len(right.tokens) < 2:  # noqa: PLR2004 (one word has no order)
         return True
+    if not _same_sequences(left, right):
+        return False
     ours, theirs = _players(left), _players(right)
     shared = {token.concept for token in ours} & {token.concept for token in theirs}
     if len(shared) < 2:  # noqa: PLR2004
@@ -137,6 +144,22 @@ def same_order(left: Clause, right: Clause) -> bool:
         for index, one in enumerate(line)
         for other in line[index + 1 :]
     )
+
+
+def _same_sequences(left: Clause, right: Clause) -> bool:
+    """Tell whether values of one kind come in one order (from 9 to 6), lists apart."""
+    if len(left.values) < 2:  # noqa: PLR2004 (one value has no order)
+        return True
+    ours, theirs = _sequences(left, right), _sequences(right, left)
+    return all(ours[family] == theirs.get(family, ours[family]) for family in ours)
+
+
+def _sequences(clause: Clause, other: Clause) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for token in clause.tokens:
+        if token.kind is Kind.VALUE and token.concept in other.items and token.concept not in clause.listed:
+            found.setdefault(token.family, []).append(token.concept)
+    return found
 
 
 def _players(clause: Clause) -> list[Token]:

@@ -29,12 +29,16 @@ _LIST_MARK = Token("、", Kind.DROP, "drop", "、")
 
 
 _SEPARABLE = re.compile(r"([\u4e00-\u9fff])(\d+(?:次|回|趟|遍))([\u4e00-\u9fff])")
+_POTENTIAL = re.compile(r"([\u4e00-\u9fff])([不得])[了起动]([\u4e00-\u9fff])")
 
 
 def _joined(text: str) -> str:
-    """理1次发 as 理发1次, where verb and object are one word."""
+    """A verb and its object that stand apart, as one word: 理1次发, 熬不了夜."""
     known = lexicon().chinese
-    return _SEPARABLE.sub(lambda m: f"{m[1]}{m[3]}{m[2]}" if m[1] + m[3] in known else m[0], text)
+    text = _SEPARABLE.sub(lambda m: f"{m[1]}{m[3]}{m[2]}" if m[1] + m[3] in known else m[0], text)
+    return _POTENTIAL.sub(
+        lambda m: f"{'不能' if m[2] == '不' else '能'}{m[1]}{m[3]}" if m[1] + m[3] in known else m[0], text
+    )
 
 
 def tokens(text: str) -> list[Token]:

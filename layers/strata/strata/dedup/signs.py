@@ -22,7 +22,7 @@ def opposed_signs(no: Clause, yes: Clause) -> Clash | None:
 def _about_the_same(no: Clause, yes: Clause) -> bool:
     if no.content & yes.content:
         return True
-    return not no.content and not yes.content and bool(no.stances & yes.stances)
+    return not no.content and not yes.content and bool((no.stances & yes.stances) - oppositions().faint)
 
 
 def _covers(no: Clause, yes: Clause, rest: Difference) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from strata.dedup.explanations import Difference
-from strata.dedup.oppositions import Clash
+from strata.dedup.oppositions import Clash, oppositions
 from strata.dedup.tokens import Clause, Kind, Token
 
 Values = Mapping[str, frozenset[str]]
@@ -21,6 +21,8 @@ def other_value(left: Clause, right: Clause, rest: Difference) -> Clash | None:
     if not differing or _unexplained(left, rest.left) or _unexplained(right, rest.right):
         return None
     if _is_another_occasion(differing) and not left.change and not right.change:
+        return None
+    if not left.content & right.content and not oppositions().own_measures.intersection(differing):
         return None
     return Clash(reason="value", evidence=_surfaces(differing, (left, ours), (right, theirs)))
 
