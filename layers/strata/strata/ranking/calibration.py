@@ -11,8 +11,7 @@ unrelated. Two measures are read:
   memory's words that the question has, if that is more (a long message names a short memory in passing).
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 
@@ -41,24 +40,19 @@ NAMED_IN_PASSING = 0.9
 def similarity(deviations: float, *, passage: bool = False) -> float:
     """Return the semantic score for a number of deviations above unrelated texts."""
     curve = PASSAGE_CURVE if passage else QUESTION_CURVE
-    at = bisect_right(curve, deviations, key=lambda point: point[0])
-    if at in {0, len(curve)}:
-        return curve[max(0, at - 1)][1]
-    (left, low), (right, high) = curve[at - 1], curve[at]
-    return low + (high - low) * (deviations - left) / (right - left)
+    left, low = curve[0]
+    for right, high in curve[1:]:
+        if deviations < right:
+            return max(low, low + (high - low) * (deviations - left) / (right - left))
+        left, low = right, high
+    return low
 
 
-def coverage(query: Mapping[str, float], document: Iterable[str], rarities: Mapping[str, float]) -> float:
-    """Return the keyword score of a document.
-
-    ``query`` and ``rarities`` are rarity by term, of the question and of the document.
-    """
-    shared = sum(query[term] for term in document if term in query)
+def coverage(shared: float, query: float, document: float) -> float:
+    """Return the keyword score for the rarities of the shared words, of the question's and of the memory's."""
     if shared <= 0.0:
         return 0.0
-    of_query = shared / sum(query.values())
-    of_document = NAMED_IN_PASSING * shared / max(shared, sum(rarities.values()))
-    return min(1.0, max(of_query, of_document))
+    return min(1.0, max(shared / query, NAMED_IN_PASSING * shared / max(shared, document)))
 
 
 def combined(semantic: float, keyword: float) -> float:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Array: TypeAlias = "NDArray[Any]"
+    Array: TypeAlias = NDArray[Any]
+else:
+    Array: TypeAlias = Any
 
 FIRST_SLOTS = 64
 

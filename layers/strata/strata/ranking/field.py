@@ -1,5 +1,6 @@
 """Shelves searched together as one: their rows numbered through, their features joined. Needs numpy."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ class Field:
 
     def locate(self, row: int) -> tuple[Shelf, int]:
         """Return the shelf and slot of a row."""
-        index = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        index = bisect_right(self.offsets, row) - 1
         return self.shelves[index], row - self.offsets[index]
 
     def column(self, name: str) -> Array:

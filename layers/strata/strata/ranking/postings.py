@@ -5,7 +5,6 @@ statistics as an argument: several indexes searched together share theirs, which
 """
 
 import math
-import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -20,6 +19,8 @@ SATURATION = 1.2
 """BM25's k1: how fast repeats in a document stop counting."""
 LENGTH_NORM = 0.75
 """BM25's b: how much a long document is held back."""
+HALF = 0.5
+"""Keeps the rarity of a term that no document, or every document, has finite."""
 QUERY_REPEATS = 2
 """Repeats of a word in the query that count (a long message names its topic more than once)."""
 
@@ -38,8 +39,7 @@ class Statistics:
 
     def rarity(self, term: str) -> float:
         """Return the inverse document frequency; terms that occur nowhere are the rarest."""
-        frequency = self.frequencies.get(term, 0)
-        return math.log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5))
+        return math.log((self.documents + 1) / (self.frequencies.get(term, 0) + HALF))
 
     def norms(self, lengths: Lengths) -> Lengths:
         """Return BM25's length-dependent part for one length or an array of them."""
@@ -51,24 +51,31 @@ class Statistics:
         return counted
 
 
-@dataclass(frozen=True, slots=True)
 class Posting:
-    """Where one term occurs: slots in rising order, with counts."""
+    """Where one term occurs: slots in rising order, with counts; and how common that makes it."""
 
-    slots: array[int]
-    counts: array[int]
+    __slots__ = ("commonness", "counts", "slots", "term")
+
+    def __init__(self, term: str) -> None:
+        self.term = term
+        self.slots = array("I")
+        self.counts = array("I")
+        self.commonness = 0.0
+        """Logarithm of the document frequency, which is read far more often than it changes."""
 
     def put(self, slot: int, count: int) -> None:
         """Enter a slot in its place."""
         at = bisect_left(self.slots, slot)
         self.slots.insert(at, slot)
         self.counts.insert(at, count)
+        self.commonness = math.log(len(self.slots) + HALF)
 
     def drop(self, slot: int) -> None:
         """Take a slot out."""
         at = bisect_left(self.slots, slot)
         del self.slots[at]
         del self.counts[at]
+        self.commonness = math.log(len(self.slots) + HALF)
 
 
 class Postings:
@@ -76,7 +83,7 @@ class Postings:
 
     def __init__(self) -> None:
         self._postings: dict[str, Posting] = {}
-        self._documents: dict[int, tuple[str, ...]] = {}
+        self._documents: dict[int, tuple[Posting, ...]] = {}
         self._lengths = array("I")
         self.total_length = 0
 
@@ -84,33 +91,29 @@ class Postings:
         return len(self._documents)
 
     @property
-    def lengths(self) -> array[int]:
+    def lengths(self) -> "array[int]":
         """Terms per slot, repeats included; 0 for a free slot."""
         return self._lengths
 
     def add(self, slot: int, terms: Sequence[str]) -> None:
         """Enter a document into a free slot."""
-        counts = Counter(map(sys.intern, terms))
-        self._documents[slot] = tuple(counts)
+        counts = Counter(terms)
+        self._documents[slot] = tuple(map(self._posting_of, counts))
         self._set_length(slot, len(terms))
-        for term, count in counts.items():
-            posting = self._postings.get(term)
-            if posting is None:
-                posting = self._postings[term] = Posting(array("I"), array("I"))
+        for posting, count in zip(self._documents[slot], counts.values(), strict=True):
             posting.put(slot, count)
 
     def remove(self, slot: int) -> None:
         """Free a slot."""
-        for term in self._documents.pop(slot):
-            posting = self._postings[term]
+        for posting in self._documents.pop(slot):
             posting.drop(slot)
             if not posting.slots:
-                del self._postings[term]
+                del self._postings[posting.term]
         self._set_length(slot, 0)
 
-    def terms_of(self, slot: int) -> tuple[str, ...]:
+    def terms_of(self, slot: int) -> list[str]:
         """Return the terms of a document, each once."""
-        return self._documents[slot]
+        return [posting.term for posting in self._documents[slot]]
 
     def posting(self, term: str) -> Posting | None:
         """Return where a term occurs."""
@@ -121,6 +124,11 @@ class Postings:
         posting = self._postings.get(term)
         return len(posting.slots) if posting else 0
 
+    def rarity_of(self, slot: int) -> float:
+        """Return the rarities of a document's terms together, within this index."""
+        terms = self._documents[slot]
+        return len(terms) * math.log(len(self._documents) + 1) - sum([posting.commonness for posting in terms])
+
     def scores(self, query: Mapping[str, float], statistics: Statistics) -> dict[int, float]:
         """Return the score of every slot that shares a term with the weighted query; works without numpy."""
         found: dict[int, float] = {}
@@ -129,6 +137,12 @@ class Postings:
                 norm = statistics.norms(float(self._lengths[slot]))
                 found[slot] = found.get(slot, 0.0) + weight * statistics.saturated(float(count), norm)
         return found
+
+    def _posting_of(self, term: str) -> Posting:
+        posting = self._postings.get(term)
+        if posting is None:
+            posting = self._postings[term] = Posting(term)
+        return posting
 
     def _occurrences(self, term: str) -> Iterator[tuple[int, int]]:
         posting = self._postings.get(term)

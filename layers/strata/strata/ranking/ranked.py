@@ -1,6 +1,6 @@
 """Shelves and a question to ranked, calibrated candidates; with numpy by all signals, without it by keywords."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from strata.model.context import SearchMode
@@ -21,11 +21,13 @@ class Candidate:
     """A memory that may be the answer, best first in its list."""
 
     memory_id: str
+    shelf: str
+    """The label of its shelf."""
     score: float
     """0–1, never rising along the list."""
     signals: tuple[str, ...]
-    terms: tuple[str, ...]
-    """Its search terms, each once."""
+    terms: frozenset[str]
+    """Its search terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,31 +87,31 @@ def _may_be_found(shelf: Shelf, slot: int, query: Query) -> bool:
 
 def _calibrated(found: Sequence[_Found], query: Query, statistics: Statistics, mode: SearchMode) -> list[Candidate]:
     rarities = {term: statistics.rarity(term) for term in query.terms}
-    measured = [_measures(item, query, rarities, mode) for item in found]
+    whole = sum(rarities.values())
+    measured = [_measures(item, query, rarities, whole, mode) for item in found]
     scores = pooled([combined(semantic, keyword) for semantic, keyword in measured])
     return [
         Candidate(
             memory_id=item.shelf.entry(item.slot).memory_id,
+            shelf=item.shelf.label,
             score=score,
             signals=_signals(semantic, keyword),
-            terms=item.shelf.postings.terms_of(item.slot),
+            terms=frozenset(item.shelf.postings.terms_of(item.slot)),
         )
         for item, (semantic, keyword), score in zip(found, measured, scores, strict=True)
     ]
 
 
-def _measures(item: _Found, query: Query, rarities: Mapping[str, float], mode: SearchMode) -> tuple[float, float]:
+def _measures(
+    item: _Found, query: Query, rarities: Mapping[str, float], whole: float, mode: SearchMode
+) -> tuple[float, float]:
     """Return the semantic and the keyword score, each 0 if the mode does not use it."""
     semantic = similarity(item.deviations, passage=query.passage) if item.deviations is not None else 0.0
     if mode is SearchMode.SEMANTIC and item.deviations is not None:
         return semantic, 0.0
-    document = item.shelf.postings.terms_of(item.slot)
-    return semantic, coverage(rarities, document, _rarities(item.shelf, document, rarities))
-
-
-def _rarities(shelf: Shelf, document: Iterable[str], of_query: Mapping[str, float]) -> Mapping[str, float]:
-    own = Statistics(len(shelf), 1.0, {term: shelf.postings.frequency(term) for term in document})
-    return {term: of_query.get(term) or own.rarity(term) for term in document}
+    postings = item.shelf.postings
+    shared = sum(rarities[term] for term in postings.terms_of(item.slot) if term in rarities)
+    return semantic, coverage(shared, whole, postings.rarity_of(item.slot)) if shared > 0.0 else 0.0
 
 
 def _signals(semantic: float, keyword: float) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from strata.ranking.columns import Array, Columns
 from strata.ranking.dates import MONTHS
 from strata.ranking.postings import Postings
 from strata.ranking.tokens import fold, is_dense, terms
-from strata.ranking.vectors import Floats, VectorMatrix, numpy_is_there
+from strata.ranking.vectors import VectorMatrix, numpy_is_there
 
 NOBODY = -1
 QUESTION_MARKS = ("?", "？")
@@ -65,7 +65,8 @@ class Shelf:
     features, and only keyword search is possible.
     """
 
-    def __init__(self, dimensions: int = 0) -> None:
+    def __init__(self, label: str, dimensions: int = 0) -> None:
+        self.label = label
         self.postings = Postings()
         self.columns = Columns() if numpy_is_there() else None
         self.vectors = VectorMatrix(dimensions) if dimensions and self.columns is not None else None
@@ -138,7 +139,7 @@ class Shelf:
             raise LookupError(name)
         return self.columns.view(name, self.size)
 
-    def cosines(self, query: bytes) -> Floats | None:
+    def cosines(self, query: bytes) -> Array | None:
         """Return the cosine of every slot with a query, or None if there are no vectors."""
         return self.vectors.cosines(query, self.size) if self.vectors is not None else None
 

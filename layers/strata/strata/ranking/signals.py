@@ -90,8 +90,9 @@ def _above_background(shelf: Shelf, query: Query, background: Background) -> Arr
         background(script + query.dense_script, question=not query.passage) for script in (0, 1)
     )
     script = shelf.column("dense_script")
-    above = (cosines - np.where(script, dense, latin)) / np.where(script, dense_deviation, latin_deviation)
-    return np.where(shelf.column("embedded"), above, 0.0)
+    above = np.where(script, (cosines - dense) / dense_deviation, (cosines - latin) / latin_deviation)
+    above[~shelf.column("embedded")] = 0.0
+    return above
 
 
 def _date_fit(date: NamedDate, years: Array, months: Array, days: Array) -> Array:

@@ -3,15 +3,10 @@
 numpy is imported when the first matrix is made: keyword search works on a machine without it.
 """
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import lru_cache
+from importlib.util import find_spec
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float32]
-else:
-    Floats: TypeAlias = Any
+from strata.ranking.columns import Array
 
 FIRST_ROWS = 64
 BYTES_PER_VALUE = 4
@@ -25,7 +20,7 @@ class VectorMatrix:
 
         self._numpy = np
         self.dimensions = dimensions
-        self._rows: Floats = np.zeros((0, dimensions), dtype=np.float32)
+        self._rows: Array = np.zeros((0, dimensions), dtype=np.float32)
 
     def put(self, slot: int, vector: bytes) -> bool:
         """Keep a vector; tell whether it fits the model (one of another length is left out)."""
@@ -40,10 +35,10 @@ class VectorMatrix:
         if slot < len(self._rows):
             self._rows[slot] = 0.0
 
-    def cosines(self, query: bytes, count: int) -> Floats:
+    def cosines(self, query: bytes, count: int) -> Array:
         """Return the cosine of the query with the first ``count`` slots; 0 for slots without a vector."""
         self._reserve(count)
-        found: Floats = self._rows[:count] @ self._numpy.frombuffer(query, dtype="<f4")
+        found: Array = self._rows[:count] @ self._numpy.frombuffer(query, dtype="<f4")
         return found
 
     def _reserve(self, rows: int) -> None:
@@ -54,8 +49,7 @@ class VectorMatrix:
         self._rows = grown
 
 
+@lru_cache(maxsize=1)
 def numpy_is_there() -> bool:
     """Tell whether semantic search is possible at all."""
-    from importlib.util import find_spec
-
     return find_spec("numpy") is not None

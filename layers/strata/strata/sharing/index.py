@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from strata.model.memories import Memory, MemoryStatus
@@ -27,7 +28,7 @@ class CollectionIndex:
         self.lock = threading.RLock()
         self._dimensions = dimensions
         self._shelves: dict[str, Shelf] = {}
-        self._type_of: dict[str, str] = {}
+        self._memories: dict[str, Memory] = {}
         self._change_seq = 0
         self._purged_seq = 0
 
@@ -35,23 +36,35 @@ class CollectionIndex:
         """Return the shelves of some types, empty ones left out."""
         return [self._shelves[name] for name in memory_types if name in self._shelves]
 
+    def holds(self, memory_id: str) -> bool:
+        """Tell whether a memory is in the index."""
+        return memory_id in self._memories
+
+    def memory(self, memory_id: str) -> Memory:
+        """Return a memory as it was when the index was last brought up to date, without its vector."""
+        return self._memories[memory_id]
+
     def bring_up_to(self, view: CollectionView, store: MemoryStore, key: Key, model: str) -> None:
         """Apply what changed since the last time; start over where rows went without a trace."""
         if view.purged_seq != self._purged_seq or view.change_seq < self._change_seq:
-            self._shelves, self._type_of, self._change_seq = {}, {}, 0
+            self._shelves, self._memories, self._change_seq = {}, {}, 0
         if view.change_seq > self._change_seq:
             for memory in store.changes(*key, self._change_seq):
                 self._apply(memory, model)
         self._change_seq, self._purged_seq = view.change_seq, view.purged_seq
 
     def _apply(self, memory: Memory, model: str) -> None:
-        old_type = self._type_of.pop(memory.memory_id, None)
-        if old_type is not None:
-            self._shelves[old_type].drop(memory.memory_id)
+        old = self._memories.pop(memory.memory_id, None)
+        if old is not None:
+            self._shelves[old.memory_type].drop(memory.memory_id)
         if memory.status is MemoryStatus.ACTIVE:
-            shelf = self._shelves.setdefault(memory.memory_type, Shelf(self._dimensions))
-            shelf.put(entry_of(memory, model))
-            self._type_of[memory.memory_id] = memory.memory_type
+            self._shelf(memory.memory_type).put(entry_of(memory, model))
+            self._memories[memory.memory_id] = replace(memory, embedding=None)
+
+    def _shelf(self, memory_type: str) -> Shelf:
+        if memory_type not in self._shelves:
+            self._shelves[memory_type] = Shelf(memory_type, self._dimensions)
+        return self._shelves[memory_type]
 
 
 class Indexes:

@@ -22,9 +22,8 @@ from strata.ranking.vectors import numpy_is_there
 from strata.sharing.index import EPISODE, CollectionIndex, Indexes
 from strata.sharing.settled import ReadHit, settled
 
-SPARE = 2
-"""Candidates read for each hit asked for, at first; four times as many in each further round."""
-LEAST_READ = 16
+SPARE = 6
+"""Candidates ranked beyond the hits that are wanted, at first; four times as many in each further round."""
 GROWTH = 4
 MOST_READ = 2_000
 """Refused candidates that one search puts up with: rights changed since the index was told, or it was not told."""
@@ -135,39 +134,54 @@ class SearchLibrary:
             logger.warning("search.not_embedded", extra={"code": error.code})
             return None
 
-    def _hits(self, ask: _Ask, top_k: int, threshold: float) -> list[ReadHit]:
-        """Read candidates until enough of them may be seen, or there are no more."""
+    def _hits(self, ask: _Ask, wanted: int, threshold: float) -> list[ReadHit]:
+        """Read candidates until as many as wanted may be seen, or there are no more."""
         hits: list[ReadHit] = []
-        limit, seen = max(LEAST_READ, SPARE * top_k), 0
-        while len(hits) < top_k and seen < MOST_READ:
-            candidates = [found for found in self._candidates(ask, limit) if found.score >= threshold]
-            hits += self._read(ask, candidates[seen:])
-            if len(candidates) < limit:
+        limit, seen = wanted + SPARE, 0
+        while seen < MOST_READ:
+            candidates = self._candidates(ask, limit)
+            good = [found for found in candidates if found.hit.score >= threshold]
+            while len(hits) < wanted and seen < len(good):
+                batch = good[seen : seen + wanted]
+                hits += self._allowed(ask, batch)
+                seen += len(batch)
+            if len(hits) >= wanted or len(candidates) < limit or len(good) < len(candidates):
                 break
-            seen, limit = len(candidates), limit * GROWTH
-        return hits[:top_k]
+            limit *= GROWTH
+        return hits[:wanted]
 
-    def _candidates(self, ask: _Ask, limit: int) -> list[Candidate]:
+    def _candidates(self, ask: _Ask, limit: int) -> list[ReadHit]:
         """Sentences and turns are ranked each by their own rules and meet on the calibrated scale."""
         background = self._embedder.background
         with self._indexes.current(ask.access.tenant, ask.views) as indexes:
             facts = ranked(ask.shelves(indexes, episodes=False), ask.query, FACTS, ask.mode, background, limit=limit)
             turns = ranked(ask.shelves(indexes, episodes=True), ask.query, EPISODES, ask.mode, background, limit=limit)
-        return sorted([*facts, *turns], key=lambda found: -found.score)[:limit]
+            best = sorted([*facts, *turns], key=lambda found: -found.score)[:limit]
+            return [_as_remembered(found, indexes, tagged=bool(ask.query.tags)) for found in best]
 
-    def _read(self, ask: _Ask, candidates: Sequence[Candidate]) -> list[ReadHit]:
-        """Return candidates as they stand now, if the agent may see them and they are still where they were."""
+    def _allowed(self, ask: _Ask, found: Sequence[ReadHit]) -> list[ReadHit]:
+        """Return those that the agent may see now, as they stand now.
+
+        The database says which these are, and at which version; what changed since the index was told is read again.
+        """
         now = self._clock.now()
-        found = self._store.get_many(ask.access, [found.memory_id for found in candidates], now=now)
-        memories = {memory.memory_id: memory for memory in found if memory.collection in ask.views}
-        tagged = (TAGS,) if ask.query.tags else ()
+        remembered = {one.hit.memory.memory_id: one.hit.memory for one in found}
+        types = sorted({memory.memory_type for memory in remembered.values()})
+        versions = self._store.present_versions(ask.access, list(remembered), now=now, memory_types=types)
+        changed = [name for name, version in versions.items() if remembered[name].version != version]
+        for memory in self._store.get_many(ask.access, changed, now=now, memory_types=types):
+            remembered[memory.memory_id] = memory
         return [
-            ReadHit(
-                Hit(memory=memories[found.memory_id], score=found.score, signals=found.signals + tagged), found.terms
-            )
-            for found in candidates
-            if found.memory_id in memories
+            one.standing_for(memory)
+            for one in found
+            if (memory := remembered[one.hit.memory.memory_id]).version == versions.get(memory.memory_id)
         ]
+
+
+def _as_remembered(found: Candidate, indexes: Mapping[str, CollectionIndex], *, tagged: bool) -> ReadHit:
+    memory = next(index.memory(found.memory_id) for index in indexes.values() if index.holds(found.memory_id))
+    signals = (*found.signals, TAGS) if tagged else found.signals
+    return ReadHit(Hit(memory=memory, score=found.score, signals=signals), found.terms)
 
 
 def shortened(text: str) -> str:

@@ -4,71 +4,81 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from strata.dedup.guard import PairKind, decide
-from strata.model.memories import Hit
+from strata.model.memories import Hit, Memory
 from strata.sharing.index import EPISODE
 
 ALIKE = 0.6
 """Share of search terms in common from which a pair is looked at closely."""
-CLOSE_LOOKS = 6
+CLOSE_LOOKS = 4
 """Pairs looked at closely in one search: each costs a tenth of a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadHit:
-    """A hit and its search terms, each once."""
+    """A hit and its search terms."""
 
     hit: Hit
-    terms: tuple[str, ...]
+    terms: frozenset[str]
+
+    def standing_for(self, memory: Memory) -> "ReadHit":
+        """Return the hit with the memory as it was read again."""
+        return self if memory is self.hit.memory else replace(self, hit=replace(self.hit, memory=memory))
 
 
 def settled(hits: Sequence[ReadHit]) -> list[ReadHit]:
     """Return the hits, best first, without restatements; turns of conversations are left as they are."""
-    looks = _Looks()
+    looks = CLOSE_LOOKS
     kept: list[ReadHit] = []
     for found in hits:
-        _settle(kept, found, looks)
+        for better in _alike(kept, found)[:looks]:
+            looks -= 1
+            if _settle(kept, better, found):
+                break
+        else:
+            kept.append(found)
+    return _successors_first(kept)
+
+
+def _alike(kept: Sequence[ReadHit], found: ReadHit) -> list[ReadHit]:
+    """Return the better hits about the same user with mostly the same words."""
+    if found.hit.memory.memory_type == EPISODE:
+        return []
+    words = len(found.terms)
+    near = [
+        better
+        for better in kept
+        if (1 + ALIKE) * len(better.terms & found.terms) >= ALIKE * (words + len(better.terms)) and words
+    ]
+    return [
+        better
+        for better in near
+        if better.hit.memory.user_id == found.hit.memory.user_id and better.hit.memory.memory_type != EPISODE
+    ]
+
+
+def _settle(kept: list[ReadHit], better: ReadHit, found: ReadHit) -> bool:
+    """Give a hit its place beside one like it; tell whether that was needed."""
+    place = kept.index(better)
+    kind = decide(better.hit.memory.content, found.hit.memory.content).kind
+    if kind is PairKind.MERGE:
+        kept[place] = replace(better, hit=replace(better.hit, signals=_signals(better.hit, found.hit)))
+        return True
+    if kind is PairKind.CONFLICT and found.hit.memory.said_at > better.hit.memory.said_at:
+        kept.insert(place, replace(found, hit=replace(found.hit, score=better.hit.score)))
+        return True
+    return False
+
+
+def _successors_first(kept: list[ReadHit]) -> list[ReadHit]:
+    """Move a memory that is superseded, and still shown, behind the one that supersedes it."""
+    places = {found.hit.memory.memory_id: place for place, found in enumerate(kept)}
+    for old in list(kept):
+        successor = places.get(old.hit.memory.superseded_by or "")
+        if successor is not None and successor > kept.index(old):
+            newer = kept[successor]
+            kept.remove(old)
+            kept.insert(kept.index(newer) + 1, replace(old, hit=replace(old.hit, score=newer.hit.score)))
     return kept
-
-
-class _Looks:
-    """Close looks at pairs, as long as there are any left."""
-
-    def __init__(self) -> None:
-        self._left = CLOSE_LOOKS
-
-    def kind(self, one: ReadHit, other: ReadHit) -> PairKind | None:
-        """Return how two hits stand to each other; None if they are too different to ask, or about others."""
-        ours, theirs = one.hit.memory, other.hit.memory
-        if ours.user_id != theirs.user_id or EPISODE in {ours.memory_type, theirs.memory_type}:
-            return None
-        if ours.fingerprint == theirs.fingerprint != "":
-            return PairKind.MERGE
-        if self._left == 0 or _in_common(one.terms, other.terms) < ALIKE:
-            return None
-        self._left -= 1
-        return decide(ours.content, theirs.content).kind
-
-
-def _in_common(ours: Sequence[str], theirs: Sequence[str]) -> float:
-    shared = len(set(ours).intersection(theirs))
-    return shared / max(1, len(ours) + len(theirs) - shared)
-
-
-def _settle(kept: list[ReadHit], found: ReadHit, looks: _Looks) -> None:
-    for place, better in enumerate(kept):
-        kind = looks.kind(better, found)
-        if kind is PairKind.MERGE:
-            kept[place] = replace(better, hit=replace(better.hit, signals=_signals(better.hit, found.hit)))
-            return
-        if _is_overtaken(better.hit, found.hit, kind):
-            kept.insert(place, replace(found, hit=replace(found.hit, score=better.hit.score)))
-            return
-    kept.append(found)
-
-
-def _is_overtaken(better: Hit, hit: Hit, kind: PairKind | None) -> bool:
-    newer = hit.memory.said_at > better.memory.said_at
-    return better.memory.superseded_by == hit.memory.memory_id or (kind is PairKind.CONFLICT and newer)
 
 
 def _signals(one: Hit, other: Hit) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from strata.policy.names import agent_layer
 from strata.ports import Access, CollectionView
 from strata.storage import memory_queries
 from strata.storage.engine import Database
+from strata.storage.memory_checks import id_parameters, places_for, present_versions
 from strata.storage.memory_queries import memories, stored
 from strata.storage.memory_rows import memory_of, version_of
 from strata.storage.memory_types import SqlTypeStore
@@ -35,14 +36,31 @@ class MemoryReads:
             self._refuse(access, collection, memory_id, "get", now)
         return found[0]
 
-    def get_many(self, access: Access, memory_ids: Sequence[str], *, now: datetime) -> list[Memory]:
-        """Return those that are live and readable, in the order asked, in one statement."""
+    def get_many(
+        self, access: Access, memory_ids: Sequence[str], *, now: datetime, memory_types: Sequence[str] | None = None
+    ) -> list[Memory]:
+        """Return those that are live and readable, in the order asked, in one statement.
+
+        Only tables of ``memory_types`` are looked into, if the caller knows them.
+        """
         if not memory_ids:
             return []
-        query = memories(self._all_types(), "many", bypass=bypasses(access))
+        query = memories(self._known_types(memory_types), "many", bypass=bypasses(access))
         rows = self._memories(query, parameters(access, now, the_memories=list(memory_ids)))
         found = {memory.memory_id: memory for memory in rows}
         return [found[memory_id] for memory_id in memory_ids if memory_id in found]
+
+    def present_versions(
+        self, access: Access, memory_ids: Sequence[str], *, now: datetime, memory_types: Sequence[str]
+    ) -> dict[str, int]:
+        """Return the present version of those that are live and readable, by id, in one statement."""
+        if not memory_ids:
+            return {}
+        types, places = self._known_types(memory_types), places_for(len(memory_ids))
+        query = present_versions(types, places, bypass=bypasses(access))
+        values = parameters(access, now, **id_parameters(memory_ids))
+        rows = self._database.read(lambda connection: connection.execute(query, values).all())
+        return {row.memory_id: row.version for row in rows}
 
     def view(self, access: Access, collections: Sequence[str], *, now: datetime) -> dict[str, CollectionView]:
         """Return the state of those collections that the agent may read; one statement for all.
@@ -128,6 +146,11 @@ class MemoryReads:
 
     def _all_types(self) -> tuple[MemoryType, ...]:
         return tuple(self._types.all().values())
+
+    def _known_types(self, names: Sequence[str] | None) -> tuple[MemoryType, ...]:
+        known = self._types.all()
+        wanted = tuple(known[name] for name in names or () if name in known)
+        return wanted or tuple(known.values())
 
     def _type(self, name: str) -> MemoryType:
         found = self._types.named(name)

@@ -1,0 +1,61 @@
+"""Which memories of a list an agent may see at this moment, and at which version: rights without contents.
+
+An index in memory knows what it would deliver; what it may deliver, and whether that is still the present version, only
+the database knows. The statement is built once per number of ids (rounded up) and has no list to unfold at each call.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Select, bindparam, literal, select, union_all
+
+from strata.model.memories import MemoryType
+from strata.storage.columns import Id
+from strata.storage.rights import TENANT, live, may, memory_allows
+from strata.storage.tables import collections, memory_table
+
+LEAST_PLACES = 16
+
+
+@lru_cache(maxsize=128)
+def present_versions(types: tuple[MemoryType, ...], places: int, *, bypass: bool) -> Select[Any]:
+    """Return the query for id and version of those memories that are live and that the agent may read."""
+    found = union_all(*(_branch(memory_type, places, bypass=bypass) for memory_type in types)).subquery("found")
+    same = (collections.c.tenant == found.c.tenant) & (collections.c.name == found.c.collection)
+    query = select(found.c.memory_id, found.c.version).join(collections, same)
+    return query.where(may("read", bypass=bypass, memory_type=found.c.memory_type))
+
+
+def id_parameters(memory_ids: Sequence[str]) -> Mapping[str, str]:
+    """Return the parameters for a list of ids; the last one fills the places left over."""
+    places = places_for(len(memory_ids))
+    padded = [*memory_ids, *[memory_ids[-1]] * (places - len(memory_ids))]
+    return {_place(number): memory_id for number, memory_id in enumerate(padded)}
+
+
+def places_for(count: int) -> int:
+    """Return the number of ids that the statement for ``count`` of them takes: a power of two."""
+    return max(LEAST_PLACES, 1 << (count - 1).bit_length())
+
+
+def _branch(memory_type: MemoryType, places: int, *, bypass: bool) -> Select[Any]:
+    memory = memory_table(memory_type.table).alias("m")
+    ids = [bindparam(_place(number), type_=Id()) for number in range(places)]
+    query = select(
+        literal(memory_type.name, Id()).label("memory_type"),
+        memory.c.tenant,
+        memory.c.collection,
+        memory.c.memory_id,
+        memory.c.version,
+    )
+    return query.where(
+        memory.c.tenant == TENANT,
+        memory.c.memory_id.in_(ids),
+        live(memory),
+        memory_allows("read", memory, bypass=bypass),
+    )
+
+
+def _place(number: int) -> str:
+    return f"id_{number}"
