@@ -1,0 +1,67 @@
+"""Which facts of a sentence are kept: what the rules found, unless the weighing finds it unlikely, or else its own best."""
+
+from dataclasses import dataclass
+
+from strata.consolidation.rules.features import strongest
+from strata.consolidation.rules.matching import Rule, rule_of_belief
+from strata.consolidation.rules.units import Unit
+from strata.consolidation.rules.weighing import NOTHING, Opinion
+from strata.consolidation.texts import has_han
+
+KEEP = 0.15
+"""A fact that a rule found is kept from this share of belief on."""
+FIND = 0.5
+"""A fact that no rule found is kept from this share on."""
+REASONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A fact to keep: by which rule, from which clauses of its sentence, for which reason."""
+
+    rule: Rule
+    clauses: frozenset[int]
+    evidence: str
+    confidence: float
+
+
+def verdicts(unit: Unit, opinion: Opinion) -> list[Verdict]:
+    """Return the facts of a unit."""
+    kept = [
+        Verdict(
+            finding.rule,
+            frozenset(finding.clauses),
+            unit.coded.source(finding.start, finding.end),
+            max(opinion.shares[finding.rule.belief], KEEP),
+        )
+        for finding in unit.findings
+        if opinion.shares[finding.rule.belief] >= KEEP
+    ]
+    return _joined(kept) or _learned(unit, opinion)
+
+
+def _learned(unit: Unit, opinion: Opinion) -> list[Verdict]:
+    if opinion.best == NOTHING or opinion.shares[opinion.best] < FIND:
+        return []
+    rule = rule_of_belief("zh" if has_han(unit.text) else "en", opinion.best)
+    clauses = frozenset(index for index, moods in enumerate(unit.moods.clauses) if not moods & rule.blocks)
+    if not clauses:
+        return []
+    evidence = " · ".join(strongest(opinion.reasons, REASONS))
+    return [Verdict(rule, clauses, evidence, opinion.shares[opinion.best])]
+
+
+def _joined(found: list[Verdict]) -> list[Verdict]:
+    """Facts of the same type from one sentence that are neighbours are one."""
+    result: list[Verdict] = []
+    for verdict in found:
+        last = result[-1] if result else None
+        if last is not None and _alike(last.rule, verdict.rule) and min(verdict.clauses) - max(last.clauses) <= 1:
+            result[-1] = Verdict(last.rule, last.clauses | verdict.clauses, last.evidence, last.confidence)
+        else:
+            result.append(verdict)
+    return result
+
+
+def _alike(left: Rule, right: Rule) -> bool:
+    return (left.memory_type, left.safety, left.scope) == (right.memory_type, right.safety, right.scope)

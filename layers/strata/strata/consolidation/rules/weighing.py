@@ -1,0 +1,82 @@
+"""A learned second opinion: a linear model over words, classes, moods and matched rules, and over meaning if it can.
+
+Its weights are data (``weights.json``, made by ``scripts/train_rule_judge.py`` from the labelled sentences of the tests).
+It needs no library. With an embedder whose model it was trained with it also weighs the meaning of the sentence.
+"""
+
+import base64
+import json
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from math import exp
+
+NOTHING = "nothing"
+"""The class of what is not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """Shares of belief per class, summing to 1, and what weighed for the best of them."""
+
+    shares: Mapping[str, float]
+    best: str
+    reasons: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """One model: per class an intercept, weights of features, and weights of the vector's dimensions (if any)."""
+
+    classes: tuple[str, ...]
+    intercepts: tuple[float, ...]
+    features: Mapping[str, tuple[float, ...]]
+    meaning: "tuple[array[float], ...]"
+    model: str
+
+    def opinion(self, found: Mapping[str, float], vector: bytes = b"") -> Opinion:
+        """Weigh a sentence; ``vector`` is its embedding, little-endian float32, if this model looks at one."""
+        totals = list(self.intercepts)
+        for name, value in found.items():
+            for index, weight in enumerate(self.features.get(name, ())):
+                totals[index] += value * weight
+        if self.meaning and vector:
+            values = array("f", vector)
+            for index, weights in enumerate(self.meaning):
+                totals[index] += sum(map(_product, values, weights))
+        best = max(range(len(totals)), key=totals.__getitem__)
+        reasons = {name: value * self.features[name][best] for name, value in found.items() if name in self.features}
+        return Opinion(dict(zip(self.classes, _shares(totals), strict=True)), self.classes[best], reasons)
+
+
+def _product(left: float, right: float) -> float:
+    return left * right
+
+
+def _shares(totals: Sequence[float]) -> list[float]:
+    highest = max(totals)
+    powers = [exp(total - highest) for total in totals]
+    return [power / sum(powers) for power in powers]
+
+
+@cache
+def weights(kind: str) -> Weights:
+    """Return the shipped model ``words`` (no embedding) or ``meaning``."""
+    source = resources.files("strata.consolidation").joinpath("data", f"weights_{kind}.json")
+    data = json.loads(source.read_text(encoding="utf-8"))
+    classes = tuple(data["classes"])
+    rows = _unpacked(data["weights"], data["scales"])
+    names = data["features"].split("\n")
+    table = {name: tuple(row[index] for row in rows) for index, name in enumerate(names)}
+    meaning = tuple(_unpacked(data["meaning"], data["meaning_scales"])) if data["model"] else ()
+    return Weights(classes, tuple(data["intercepts"]), table, meaning, data["model"])
+
+
+def _unpacked(texts: Sequence[str], scales: Sequence[float]) -> "list[array[float]]":
+    """Rows of 16-bit steps, one text and one step size per class."""
+    return [
+        array("f", (step * scale for step in array("h", base64.b64decode(text))))
+        for text, scale in zip(texts, scales, strict=True)
+    ]
