@@ -83,8 +83,8 @@ def test_ids_that_cannot_be_ids_are_refused(http: httpx.Client, method: str, pat
 
 @pytest.mark.parametrize(("method", "path"), [route for route in WITH_ID if route != MAKES_SESSIONS])
 def test_what_is_not_there_is_not_found(http: httpx.Client, method: str, path: str) -> None:
-    body = {} if method in {"GET", "DELETE"} else {"content": json.dumps(minimal(method, path)).encode()}
-    assert is_problem(http.request(method, filled(path), **body))
+    content = b"" if method in {"GET", "DELETE"} else json.dumps(minimal(method, path)).encode()
+    assert is_problem(http.request(method, filled(path), content=content))
 
 
 def minimal(method: str, path: str) -> dict[str, object]:

@@ -1,9 +1,12 @@
 """The main job over HTTP: told to one agent, settled, and in the context of another."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import httpx
 
+from strata import MemoryClient
 from strata.local.stack import LocalStack
 from tests.functions.conftest import NewClient
 
@@ -12,7 +15,7 @@ def said(*texts: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text} for text in texts]
 
 
-def settle(client: object, session: str, user: str, *texts: str) -> dict[str, object]:
+def settle(client: MemoryClient, session: str, user: str, *texts: str) -> Mapping[str, Any]:
     client.append(session, user, said(*texts), zone="Asia/Shanghai")
     return client.wait_for_run(client.end_session(session))
 

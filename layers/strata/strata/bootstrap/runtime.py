@@ -138,7 +138,7 @@ class Runtime:
             query_context_chars=limits.query_context_chars,
             default_top_k=limits.top_k,
         )
-        self._load = LoadContext(self.read_window, gather, stores.ledger, self._counter, settings, clock)
+        self._load = LoadContext(self.read_window, gather, stores.ledger.record, self._counter, settings, clock)
 
     def load_context(self, caller: Caller, request: ContextRequest) -> LoadedContext:
         """Load the context of a request as the caller's profile wants it. Raises as ``LoadContext``."""

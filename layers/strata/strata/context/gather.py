@@ -1,16 +1,38 @@
 """What the long-term side is asked, and what it answers: standing constraints of our own, and one provider search."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import Protocol
 
 from strata.errors import NotFoundError
 from strata.model.agents import AgentProfile
 from strata.model.context import ContextRequest
 from strata.model.memories import Memory
 from strata.policy.names import agent_layer, user_layer
-from strata.ports import Access, MemoryStore, Provider, ProviderHits, ProviderQuery, ProviderScope
+from strata.ports import Access, ProviderHits, ProviderQuery, ProviderScope
 
-ProviderOf = Callable[[AgentProfile], Provider]
+
+class Library(Protocol):
+    """What a load needs of Strata's own library, whoever the provider is."""
+
+    def standing(self, access: Access, collections: Sequence[str], *, now: datetime) -> list[Memory]:
+        """Return the live standing constraints of collections."""
+        ...
+
+    def view(self, access: Access, collections: Sequence[str], *, now: datetime) -> Mapping[str, object]:
+        """Return, by name, those collections that the agent may read."""
+        ...
+
+
+class Searching(Protocol):
+    """What a load needs of a provider."""
+
+    def search(self, query: ProviderQuery) -> ProviderHits:
+        """Search within the query's deadline."""
+        ...
+
+
+ProviderOf = Callable[[AgentProfile], Searching]
 """From a profile to its provider. Raises ConfigurationError."""
 
 
@@ -18,7 +40,7 @@ class Gather:
     """Asks for memories on behalf of one request. Its two halves do not wait for each other."""
 
     def __init__(
-        self, store: MemoryStore, provider_of: ProviderOf, *, query_context_chars: int, default_top_k: int
+        self, store: Library, provider_of: ProviderOf, *, query_context_chars: int, default_top_k: int
     ) -> None:
         self._store = store
         self._provider_of = provider_of

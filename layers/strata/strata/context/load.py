@@ -6,7 +6,7 @@ without it. A late thread is left to its own timeouts; the two pools are apart, 
 constraints waiting.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as LateError
 from dataclasses import dataclass
@@ -24,10 +24,12 @@ from strata.model.context import ContextRequest, Degraded, LoadedContext
 from strata.model.events import Read
 from strata.model.memories import Hit, Memory
 from strata.observability import count, logger
-from strata.ports import Access, ReadLedger, ShortTerm, WindowReader
+from strata.ports import Access, ShortTerm, WindowReader
 from strata.tokens.counter import MESSAGE_TOKENS, TokenCounter
 
 T = TypeVar("T")
+EnterReads = Callable[[str, Sequence[Read]], None]
+"""(tenant, reads): enters deliveries in the read ledger."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,14 +49,14 @@ class LoadContext:
         self,
         window: WindowReader,
         gather: Gather,
-        ledger: ReadLedger,
+        enter: EnterReads,
         counter: TokenCounter,
         settings: config.Settings,
         clock: Clock,
     ) -> None:
         self._window = window
         self._gather = gather
-        self._ledger = ledger
+        self._enter = enter
         self._inject = Inject(counter, settings.context)
         self._summary_header_tokens = counter.count(answer.SUMMARY_HEADER) + MESSAGE_TOKENS
         self._settings = settings.context
@@ -148,7 +150,7 @@ class LoadContext:
             for one in injection.memories
         ]
         try:
-            self._ledger.record(caller.tenant, reads)
+            self._enter(caller.tenant, reads)
         except StrataError as error:
             logger.warning("context.reads_not_entered", extra={"code": error.code, "reads": len(reads)})
             count("ReadLedgerFailed")
