@@ -17,6 +17,7 @@ CATALOGUES = {
     "layers/strata/strata/config.py",
     "layers/strata/strata/errors.py",
     "layers/strata/strata/ports.py",
+    "layers/strata/strata/storage/migrations/versions/0001_first_schema.py",
     "layers/strata/strata/storage/tables.py",
 }
 # The only places that may catch everything: they turn a bug into an answer.

@@ -69,6 +69,15 @@ def test_what_is_inserted_is_read_back_as_it_was(shelf: Shelf, insert: Insert) -
     assert shelf.memories.changes(shelf.tenant, LAYER, 0) == [written.memory]
 
 
+def test_the_longest_ids_are_kept_whole(shelf: Shelf, insert: Insert) -> None:
+    longest = "💥" * 128
+    reader = shelf.access(longest)
+    insert(longest, collection=f"user:{longest}", user_id=longest)
+    found = shelf.memories.get(reader, f"user:{longest}", longest, now=shelf.clock.now())
+    assert (found.memory_id, found.user_id) == (longest, longest)
+    assert [event.memory_id for event in shelf.events.after(shelf.tenant, 0, limit=9)] == [longest]
+
+
 def test_a_repeat_of_the_same_id_changes_nothing(shelf: Shelf, insert: Insert) -> None:
     first = insert()
     again = insert(content="something else")

@@ -1,7 +1,8 @@
 """The library keeps, changes and gives back memories, looking before it writes."""
 
+import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,40 @@ def test_moving_to_another_type_is_a_logged_act(shelf: Shelf) -> None:
 def test_a_life_that_means_nothing_is_refused(shelf: Shelf, ttl: object) -> None:
     with pytest.raises(ValidationError):
         shelf.library.insert(shelf.access("shopper"), HOME, preference("x", ttl_seconds=ttl))
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin", "Asia/Shanghai", "UTC"])
+def test_a_life_is_seconds_in_every_zone(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    shelf.clock.set(datetime(2026, 3, 7, 12, tzinfo=UTC))
+    for days in (1, 30):
+        unit = preference(f"{days} 天", ttl_seconds=days * 86_400, memory_id=str(days))
+        shelf.library.insert(shelf.access("shopper"), HOME, unit)
+        ends = shelf.library.get(shelf.access("shopper"), HOME, str(days)).expires_at
+        assert ends == datetime(2026, 3, 7, 12, tzinfo=UTC) + timedelta(seconds=days * 86_400)
+        shelf.clock.set(ends - timedelta(microseconds=1))
+        assert shelf.library.get(shelf.access("shopper"), HOME, str(days))
+        shelf.clock.set(datetime(2026, 3, 7, 12, tzinfo=UTC))
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_an_end_is_an_instant(shelf: Shelf) -> None:
+    unit = preference("x", expires_at="2026-03-11T08:00:00+08:00", memory_id="m")
+    shelf.library.insert(shelf.access("shopper"), HOME, unit)
+    shelf.clock.set(datetime(2026, 3, 10, 23, 59, 59, 999_999, tzinfo=UTC))
+    assert shelf.library.get(shelf.access("shopper"), HOME, "m")
+    shelf.clock.set(datetime(2026, 3, 11, tzinfo=UTC))
+    with pytest.raises(NotFoundError):
+        shelf.library.get(shelf.access("shopper"), HOME, "m")
+    for ends in ("2026-03-12", "2026-03-12T08:00:00", "2026-03-10T00:00:00Z"):
+        with pytest.raises(ValidationError):
+            shelf.library.insert(shelf.access("shopper"), HOME, preference("y", expires_at=ends))
+    with pytest.raises(ValidationError):
+        shelf.library.insert(
+            shelf.access("shopper"), HOME, preference("y", expires_at=shelf.clock.now(), ttl_seconds=1)
+        )
 
 
 def test_export_and_import_are_exact(shelf: Shelf) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 from uuid import uuid4
 
 from strata import config
@@ -13,20 +12,11 @@ from strata.dedup.fingerprint import fingerprint
 from strata.errors import InferenceUnavailableError, NotFoundError, UnknownMemoryTypeError, VersionConflictError
 from strata.model.memories import ChangeKind, Memory, MemoryType, MemoryVersion
 from strata.policy.names import checked_collection, checked_id, checked_text
-from strata.policy.retention import checked_ttl, expiry
 from strata.ports import Access, Embedder, MemoryDraft, MemoryEdit, MemoryStore, TypeStore, Written
+from strata.sharing.edits import edit_of, merging
 from strata.sharing.look_first import Found, LookFirst
-from strata.sharing.units import (
-    NewUnit,
-    UnitChange,
-    checked_content,
-    checked_importance,
-    checked_metadata,
-    checked_policy,
-    draft_of,
-)
+from strata.sharing.units import MAX_REASON_CHARS, NewUnit, UnitChange, checked_content, draft_of
 
-MAX_REASON_CHARS = 2_000
 LOOKS = 3
 """How often an insert looks again when the memory it was going to update changed in between."""
 
@@ -103,7 +93,11 @@ class Library:
             ValidationError, UnknownMemoryTypeError, QuarantinedError: as for an insert.
         """
         now = self._clock.now()
-        edit = self._edit(access, collection, checked_id(memory_id, "memory_id"), change, now)
+        edit = edit_of(checked_id(memory_id, "memory_id"), change, self._settings, now)
+        if change.memory_type is not None:
+            self._type(change.memory_type)
+        if change.content is not None:
+            edit = self._with_content(access, collection, edit, change.content, now)
         return self._memories.edit(access, collection, edit, now=now)
 
     def delete(self, access: Access, collection: str, memory_id: str, *, reason: str = "", key: str = "") -> Written:
@@ -181,45 +175,10 @@ class Library:
 
     def _merge(self, access: Access, old: Memory, draft: MemoryDraft, now: datetime) -> Inserted:
         embedding, model = self.embedded(draft.content) if draft.content != old.content else (None, "")
-        edit = MemoryEdit(
-            memory_id=old.memory_id,
-            change=ChangeKind.UPDATE,
-            content=draft.content,
-            fingerprint=draft.fingerprint,
-            metadata={**old.metadata, **draft.metadata},
-            embedding=embedding,
-            embedding_model=model,
-            standing=old.standing or draft.standing,
-            safety=old.safety or draft.safety,
-            importance=max(old.importance, draft.importance),
-            expected_version=old.version,
-            said_at=max(old.said_at, draft.said_at),
-            reason="said again",
-            sources=draft.sources,
-            **_renewed(old, draft),
-        )
+        edit = replace(merging(old, draft), embedding=embedding, embedding_model=model)
         written = self._memories.edit(access, draft.collection, edit, now=now)
         status = InsertStatus.UPDATED if written.created else InsertStatus.UNCHANGED
         return Inserted(status=status, memory=written.memory)
-
-    def _edit(self, access: Access, collection: str, memory_id: str, change: UnitChange, now: datetime) -> MemoryEdit:
-        edit = MemoryEdit(
-            memory_id=memory_id,
-            change=ChangeKind.UPDATE if change.memory_type is None else ChangeKind.MOVE,
-            metadata=None if change.metadata is None else checked_metadata(change.metadata, self._settings),
-            policy=None if change.policy is None else checked_policy(change.policy),
-            standing=change.standing,
-            safety=change.safety,
-            importance=None if change.importance is None else checked_importance(change.importance),
-            memory_type=None if change.memory_type is None else self._type(change.memory_type).name,
-            expected_version=change.expected_version,
-            reason=checked_text(change.reason, "reason", limit=MAX_REASON_CHARS),
-            key=change.key,
-        )
-        if change.ttl_seconds is not None:
-            ttl_seconds = checked_ttl(change.ttl_seconds)
-            edit = replace(edit, ttl_seconds=ttl_seconds, expires_at=expiry(ttl_seconds, now), keep_expiry=False)
-        return edit if change.content is None else self._with_content(access, collection, edit, change.content, now)
 
     def _with_content(
         self, access: Access, collection: str, edit: MemoryEdit, content: str, now: datetime
@@ -252,10 +211,3 @@ class Library:
         if found is None:
             raise UnknownMemoryTypeError(fields={"memory_type": name})
         return found
-
-
-def _renewed(old: Memory, draft: MemoryDraft) -> dict[str, Any]:
-    """A repeat renews a life and never shortens it."""
-    if old.expires_at is None or (draft.expires_at is not None and draft.expires_at <= old.expires_at):
-        return {}
-    return {"ttl_seconds": draft.ttl_seconds, "expires_at": draft.expires_at, "keep_expiry": False}

@@ -14,7 +14,8 @@ from strata.model.events import Read
 from strata.model.memories import ChangeKind, Memory, MemoryVersion
 from strata.policy.names import checked_text
 from strata.ports import Access, MemoryEdit, MemoryStore, ReadLedger, Written
-from strata.sharing.library import MAX_REASON_CHARS, Library
+from strata.sharing.library import Library
+from strata.sharing.units import MAX_REASON_CHARS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from strata.ports import MemoryDraft
 SESSION_TAG = "session_id"
 USER_TAG = "user_id"
 MAX_IMPORTANCE = 10
+MAX_REASON_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

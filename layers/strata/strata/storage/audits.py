@@ -14,7 +14,6 @@ from sqlalchemy import (
     case,
     exists,
     func,
-    insert,
     literal,
     select,
     union_all,
@@ -26,6 +25,7 @@ from strata.model.messages import JsonObject
 from strata.ports import Activity, Contested
 from strata.storage.columns import Id
 from strata.storage.engine import Database
+from strata.storage.inserts import insert_missing
 from strata.storage.memory_rows import memory_of
 from strata.storage.memory_types import SqlTypeStore
 from strata.storage.rights import live
@@ -100,9 +100,9 @@ class SqlAuditStore:
         own = and_(audits.c.tenant == tenant, audits.c.week == week)
 
         def work(connection: Connection) -> None:
-            changed = update(audits).where(own).values(report=report, created_at=now)
-            if connection.execute(changed).rowcount == 0:
-                connection.execute(insert(audits).values(tenant=tenant, week=week, report=report, created_at=now))
+            row = {"tenant": tenant, "week": week, "report": report, "created_at": now}
+            insert_missing(connection, audits, [row])
+            connection.execute(update(audits).where(own).values(report=report, created_at=now))
 
         self._database.write(work)
 

@@ -32,13 +32,14 @@ VERSION_COLUMNS = (
 
 def memory_of(row: RowMapping) -> Memory:
     """Return the memory of a row, with its vector if the query asked for it."""
+    values = dict(row)
     return Memory(
-        **{name: row[name] for name in PLAIN_COLUMNS},
-        memory_type=row["memory_type"],
-        policy=AccessPolicy(read_agents=row["read_agents"], write_agents=row["write_agents"]),
-        status=MemoryStatus(row["status"]),
-        embedding=row.get("embedding"),
-        embedding_model=row["embedding_model"],
+        **{name: values[name] for name in PLAIN_COLUMNS},
+        memory_type=values["memory_type"],
+        policy=AccessPolicy(read_agents=values["read_agents"], write_agents=values["write_agents"]),
+        status=MemoryStatus(values["status"]),
+        embedding=values.get("embedding"),
+        embedding_model=values["embedding_model"],
     )
 
 

@@ -3,6 +3,8 @@
 from typing import Any
 from urllib.parse import quote
 
+from strata.ports import ReportArchive
+
 
 class S3ReportArchive:
     """The port ``ReportArchive`` on a bucket."""
@@ -22,3 +24,12 @@ class NoReportArchive:
 
     def put(self, tenant: str, week: str, suffix: str, media_type: str, body: bytes) -> None:
         """Store nothing."""
+
+
+def open_report_archive(bucket: str) -> ReportArchive:
+    """Return where reports go besides the database: a bucket, or nowhere if none is named."""
+    if not bucket:
+        return NoReportArchive()
+    import boto3
+
+    return S3ReportArchive(boto3.client("s3"), bucket)

@@ -1,0 +1,63 @@
+"""What a change asked for, and a fact told again, make of a stored memory. Pure; vectors are added by the library."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from strata import config
+from strata.model.memories import ChangeKind, Memory
+from strata.policy.names import checked_text
+from strata.policy.retention import checked_ttl, expiry
+from strata.ports import MemoryDraft, MemoryEdit
+from strata.sharing.units import MAX_REASON_CHARS, UnitChange, checked_importance, checked_metadata, checked_policy
+
+
+def edit_of(memory_id: str, change: UnitChange, limits: config.Library, now: datetime) -> MemoryEdit:
+    """Return the edit of a checked change, without its content. Raises ValidationError."""
+    edit = MemoryEdit(
+        memory_id=memory_id,
+        change=ChangeKind.UPDATE if change.memory_type is None else ChangeKind.MOVE,
+        metadata=None if change.metadata is None else checked_metadata(change.metadata, limits),
+        policy=None if change.policy is None else checked_policy(change.policy),
+        standing=change.standing,
+        safety=change.safety,
+        importance=None if change.importance is None else checked_importance(change.importance),
+        memory_type=change.memory_type,
+        expected_version=change.expected_version,
+        reason=checked_text(change.reason, "reason", limit=MAX_REASON_CHARS),
+        key=change.key,
+    )
+    if change.ttl_seconds is None:
+        return edit
+    ttl_seconds = checked_ttl(change.ttl_seconds)
+    return replace(edit, ttl_seconds=ttl_seconds, expires_at=expiry(ttl_seconds, now), keep_expiry=False)
+
+
+def merging(old: Memory, draft: MemoryDraft) -> MemoryEdit:
+    """Return the edit by which a fact told again takes up what is stored: its words are the new ones.
+
+    Tags are joined; what was a constraint, a safety fact or important stays so.
+    """
+    edit = MemoryEdit(
+        memory_id=old.memory_id,
+        change=ChangeKind.UPDATE,
+        content=draft.content,
+        fingerprint=draft.fingerprint,
+        metadata={**old.metadata, **draft.metadata},
+        standing=old.standing or draft.standing,
+        safety=old.safety or draft.safety,
+        importance=max(old.importance, draft.importance),
+        expected_version=old.version,
+        said_at=max(old.said_at, draft.said_at),
+        reason="said again",
+        sources=draft.sources,
+    )
+    if not _lives_longer(draft, old):
+        return edit
+    return replace(edit, ttl_seconds=draft.ttl_seconds, expires_at=draft.expires_at, keep_expiry=False)
+
+
+def _lives_longer(draft: MemoryDraft, old: Memory) -> bool:
+    """A repeat renews a life and never shortens it."""
+    if old.expires_at is None:
+        return False
+    return draft.expires_at is None or draft.expires_at > old.expires_at
