@@ -31,6 +31,7 @@
   + TerminalError                 500 terminal               a retry cannot help
     - ProviderRejectedError       502 provider_rejected
     - ProviderProtocolError       502 provider_protocol      the service answered something that is not its contract
+    - InferenceRejectedError      502 inference_rejected
     - JudgeOutputError            502 judge_output
     - StatementTooLargeError      413 statement_too_large
     - ConfigurationError          500 configuration
@@ -256,6 +257,14 @@ class ProviderProtocolError(TerminalError):
 
     status = 502
     code = "provider_protocol"
+
+
+class InferenceRejectedError(TerminalError):
+    """The model endpoint refused the request."""
+
+    status = 502
+    code = "inference_rejected"
+    hint = "Check the model's name, its key and its limits."
 
 
 class JudgeOutputError(TerminalError):

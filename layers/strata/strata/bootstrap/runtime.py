@@ -111,7 +111,7 @@ class Runtime:
 
     def _wire_long_term(self) -> None:
         stores, clock, settings = self._stores, self.clock, self.settings
-        native = NativeProvider(self.search, stores.memories, clock, semantic=bool(stores.embedder.dimensions))
+        native = NativeProvider(self.search, stores.memories, clock, semantic=bool(stores.embedder.name))
         self._providing = Providing(stores.agents, native, self._open_provider)
         chat = open_chat(settings.inference, _secret)
         self._summarise = SummariseSession(

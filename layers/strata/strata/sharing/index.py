@@ -24,9 +24,9 @@ Key = tuple[str, str]
 class CollectionIndex:
     """The shelves of one collection, one per memory type, as of a change counter."""
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self) -> None:
         self.lock = threading.RLock()
-        self._dimensions = dimensions
+        self._dimensions = 0
         self._shelves: dict[str, Shelf] = {}
         self._memories: dict[str, Memory] = {}
         self._change_seq = 0
@@ -44,13 +44,18 @@ class CollectionIndex:
         """Return a memory as it was when the index was last brought up to date, without its vector."""
         return self._memories[memory_id]
 
-    def bring_up_to(self, view: CollectionView, store: MemoryStore, key: Key, model: str) -> None:
-        """Apply what changed since the last time; start over where rows went without a trace."""
-        if view.purged_seq != self._purged_seq or view.change_seq < self._change_seq:
+    def bring_up_to(self, view: CollectionView, store: MemoryStore, key: Key, embedder: Embedder) -> None:
+        """Apply what changed since the last time; start over where rows went without a trace.
+
+        A service says how long its vectors are only when it first answers; until then there are none.
+        """
+        is_behind = view.purged_seq != self._purged_seq or view.change_seq < self._change_seq
+        if is_behind or self._dimensions != embedder.dimensions:
             self._shelves, self._memories, self._change_seq = {}, {}, 0
+            self._dimensions = embedder.dimensions
         if view.change_seq > self._change_seq:
             for memory in store.changes(*key, self._change_seq):
-                self._apply(memory, model)
+                self._apply(memory, embedder.name)
         self._change_seq, self._purged_seq = view.change_seq, view.purged_seq
 
     def _apply(self, memory: Memory, model: str) -> None:
@@ -86,14 +91,14 @@ class Indexes:
                 key = (tenant, name)
                 indexes[name] = self._index(key)
                 stack.enter_context(indexes[name].lock)
-                indexes[name].bring_up_to(views[name], self._store, key, self._embedder.name)
+                indexes[name].bring_up_to(views[name], self._store, key, self._embedder)
             yield indexes
 
     def _index(self, key: Key) -> CollectionIndex:
         with self._lock:
             index = self._held.get(key)
             if index is None:
-                index = self._held[key] = CollectionIndex(self._embedder.dimensions)
+                index = self._held[key] = CollectionIndex()
             self._held.move_to_end(key)
             while len(self._held) > self._keep:
                 self._held.popitem(last=False)
