@@ -274,7 +274,7 @@ def test_a_message_beyond_the_packet_limit_is_refused_and_the_session_goes_on(
         pytest.skip("SQLite has no packets")
     append("before")
     with pytest.raises(StatementTooLargeError):
-        append("x" * 70_000_000)
+        append("x" * 17_000_000)
     assert append("after").last_seq == 2
 
 
@@ -476,6 +476,7 @@ def test_a_connection_lost_in_mid_transaction_repeats_the_whole(
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(log.append, key, "ann", "cook", counted("m2", "m3"), now=NOW)
             while not (blocked := blocked_connections(database)):
+                assert not waiting.done()
                 time.sleep(0.01)
             for number in blocked:
                 holder.exec_driver_sql(f"KILL {number}")
@@ -485,7 +486,7 @@ def test_a_connection_lost_in_mid_transaction_repeats_the_whole(
 
 
 def blocked_connections(database: Database) -> list[int]:
-    waiting = "SELECT id FROM information_schema.processlist WHERE info LIKE '%sessions%last_seq%' AND db = DATABASE()"
+    waiting = "SELECT id FROM information_schema.processlist WHERE info LIKE 'INSERT INTO messages%' AND db = DATABASE()"
     others = f"{waiting} AND id <> CONNECTION_ID()"
     return list(database.read(lambda connection: connection.execute(text(others)).scalars().all()))
 
@@ -509,8 +510,8 @@ def test_round_trips(log: SqlMessageLog, key: SessionKey, database: Database) ->
 
     other = SqlMessageLog(database)
     log.append(key, "ann", "cook", counted("m1"), now=NOW)
-    assert trips(lambda: log.append(key, "ann", "cook", counted("m2", "m3"), now=NOW)) == 4
-    assert trips(lambda: other.append(key, "ann", "cook", counted("m4"), now=NOW)) == 5
+    assert trips(lambda: log.append(key, "ann", "cook", counted("m2", "m3"), now=NOW)) == 1
+    assert trips(lambda: other.append(key, "ann", "cook", counted("m4"), now=NOW)) == 4
     assert trips(lambda: log.tail(key, 60)) == 1
     assert trips(lambda: log.snapshot(key, 60)) == 1
 

@@ -1,32 +1,30 @@
-"""Appending to the log: one transaction, numbers without gaps, a repeat recognised.
+"""Appending to the log: numbers without gaps, all or nothing, a repeat recognised.
 
-An append holds its session's row, so that appends to one session come one after the other, and takes the next numbers
-from it. A process that has seen the session before needs four round trips: BEGIN, one UPDATE that takes the numbers if
-the session is still as remembered, one INSERT, COMMIT. Otherwise the row is read under lock first. Whether a message is
-there already is not asked beforehand: the INSERT fails on the unique id, and only then what is stored is compared.
+A session that this process has seen before takes one statement (``append_at_once``). Everything else goes through a
+transaction that reads the session's row under lock first: a resumed session, one that has changed, messages that are
+stored already. Whether a message is there is not asked beforehand: the INSERT fails on the unique id, and only then is
+what is stored compared.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import and_, bindparam, func, insert, null, select, text, update
+from sqlalchemy import bindparam, insert, null, select, text, update
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from strata.errors import NotFoundError, StatementTooLargeError
 from strata.model.messages import Message
 from strata.model.sessions import Session, SessionKey, SessionState
-from strata.storage import message_rows, session_rows
+from strata.storage import append_at_once, message_rows, session_rows
+from strata.storage.append_request import STATEMENT_BYTES, Append, Outcome, grown
 from strata.storage.engine import Database
 from strata.storage.message_rows import Draft
 from strata.storage.session_rows import SessionRow
 from strata.storage.statements import Insert, Statement
 from strata.storage.tables import messages, sessions
 
-STATEMENT_BYTES = 900_000
-"""An INSERT is split beyond this; a single message beyond it is held against the server's packet limit."""
 MAX_REMEMBERED = 1_000
 _COLUMN_BYTES = 2**24 - 1
 _OTHER_BYTES = 8_192
@@ -34,55 +32,11 @@ _OTHER_BYTES = 8_192
 _ESCAPED = ('"', "'", "\\")
 
 _INSERT = Insert(messages, message_rows.WRITTEN, ready=("body",))
-_OPENED: dict[str, Any] = {"state": SessionState.OPEN.value, "ended_at": null(), "updated_at": bindparam("at")}
-_NUMBERED = Statement(
-    update(sessions).where(sessions.c.session_no == bindparam("number")).values(last_seq=bindparam("newest"), **_OPENED)
-)
-_AS_REMEMBERED = and_(
-    sessions.c.session_no == bindparam("number"),
-    session_rows.THIS,
-    sessions.c.user_id == bindparam("user"),
-    sessions.c.participants == bindparam("admitted"),
-    sessions.c.summary_upto_seq == bindparam("summarised"),
-)
-_NUMBERS_TAKEN = Statement(
+_RESUMED = Statement(
     update(sessions)
-    .where(_AS_REMEMBERED)
-    .values(last_seq=func.last_insert_id(sessions.c.last_seq + bindparam("count")), **_OPENED)
+    .where(sessions.c.session_no == bindparam("number"))
+    .values(state=SessionState.OPEN.value, ended_at=null(), updated_at=bindparam("at"))
 )
-"""Its LAST_INSERT_ID is the new ``last_seq``, which so comes back with the acknowledgement; MySQL has no RETURNING."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Append:
-    """One request, complete before the first statement: running it again gives the same result."""
-
-    key: SessionKey
-    user_id: str
-    agent_id: str
-    zone: str
-    now: datetime
-    asked: tuple[Draft, ...]
-
-    @property
-    def drafts(self) -> dict[str, Draft]:
-        """The messages by id; one that is asked for twice is there once."""
-        return {draft.message_id: draft for draft in self.asked}
-
-    @property
-    def fits_one_statement(self) -> bool:
-        """Tell whether all of it may go into one INSERT."""
-        return sum(draft.size for draft in self.asked) <= STATEMENT_BYTES
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """The session after an append, and the messages of the request by id."""
-
-    row: SessionRow
-    messages: dict[str, Message]
-    fresh: int
-    """How many were stored by it."""
 
 
 class Appender:
@@ -96,65 +50,61 @@ class Appender:
 
     def stored(self, request: Append) -> Outcome:
         """Store a request. Raises as ``MessageLog.append`` does."""
-        outcome = self._into_existing(request)
+        outcome = self._at_once(request) or self._into_known(request)
         if outcome is None:
             try:
                 outcome = self._database.write(lambda connection: self._into_new(connection, request))
             except self._taken:  # another has opened it meanwhile
-                outcome = self._into_existing(request)
+                outcome = self._into_known(request)
         if outcome is None:
             raise NotFoundError
         self._remember(outcome.row)
         return outcome
 
-    def _into_existing(self, request: Append) -> Outcome | None:
-        remembered = self._remembered.get(request.key)
-        if self._database.dialect == "mysql" and remembered is not None and request.fits_one_statement:
-            try:
-                return self._database.write(lambda connection: self._into_remembered(connection, request, remembered))
-            except self._taken:
-                pass  # a message is there already: what follows compares
-        return self._database.write(lambda connection: self._into_known(connection, request))
+    def _at_once(self, request: Append) -> Outcome | None:
+        row = self._remembered.get(request.key)
+        if row is None or self._database.dialect != "mysql" or not request.fits_one_statement:
+            return None
+        try:
+            return self._database.read(lambda connection: append_at_once.stored(connection, row, request))
+        except self._taken:
+            return None  # a message is there already: what follows compares
 
-    def _into_remembered(self, connection: Connection, request: Append, row: SessionRow) -> Outcome | None:
-        drafts = tuple(request.drafts.values())
-        newest = _numbers_taken(connection, request, row.session, row.number) if _admits(row, request) else None
-        if newest is None:
-            return self._into_known(connection, request)
-        _insert(connection, row.number, newest - len(drafts), drafts)
-        return _outcome(row, newest - len(drafts), drafts, request.now)
+    def _into_known(self, request: Append) -> Outcome | None:
+        return self._database.write(lambda connection: self._locked(connection, request))
 
-    def _into_known(self, connection: Connection, request: Append) -> Outcome | None:
+    def _locked(self, connection: Connection, request: Append) -> Outcome | None:
         row = session_rows.locked(connection, request.key)
         if row is None:
             return None
-        if not _admits(row, request):
+        if not request.is_admitted_to(row.session):
             raise NotFoundError
         return self._numbered(connection, row, request)
 
     def _into_new(self, connection: Connection, request: Append) -> Outcome:
         """Open the session in a transaction of its own: the lock on an absent row would make openers deadlock."""
-        session = _opened(request)
+        session = request.opened()
         number = connection.execute(insert(sessions).values(**_values(session))).lastrowid
         return self._numbered(connection, SessionRow(number=number, settled_seq=0, session=session), request)
 
     def _numbered(self, connection: Connection, row: SessionRow, request: Append) -> Outcome:
         """Store what is not there yet. Only one statement is tried without asking: several could fail half-way."""
-        drafts, last_seq = request.drafts, row.session.last_seq
-        fresh = tuple(drafts.values())
+        fresh = tuple(request.drafts.values())
         replayed: dict[str, Message] = {}
         if not (request.fits_one_statement and self._inserted(connection, row, fresh)):
-            replayed = _already_there(connection, row.number, drafts)
-            fresh = tuple(draft for name, draft in drafts.items() if name not in replayed)
-            _insert(connection, row.number, last_seq, fresh)
-        outcome = _outcome(row, last_seq, fresh, request.now, replayed)
-        if fresh:
-            _NUMBERED.run(connection, number=row.number, newest=outcome.row.session.last_seq, at=request.now)
-        return outcome
+            replayed = _already_there(connection, row.number, request.drafts)
+            fresh = tuple(draft for draft in fresh if draft.message_id not in replayed)
+            _insert(connection, row, fresh)
+        if not fresh:
+            return Outcome(row=row, messages=replayed, fresh=0)
+        if row.session.state is not SessionState.OPEN:
+            _RESUMED.run(connection, number=row.number, at=request.now)
+        outcome = grown(row, row.session.last_seq, fresh, request.now)
+        return replace(outcome, messages={**replayed, **outcome.messages})
 
     def _inserted(self, connection: Connection, row: SessionRow, fresh: Sequence[Draft]) -> bool:
         try:
-            _insert(connection, row.number, row.session.last_seq, fresh)
+            _insert(connection, row, fresh)
         except self._taken:
             return False
         return True
@@ -166,48 +116,16 @@ class Appender:
         self._remembered[row.session.key] = row
 
 
-def _admits(row: SessionRow, request: Append) -> bool:
-    return row.session.user_id == request.user_id and row.session.admits(request.agent_id)
-
-
-def _numbers_taken(connection: Connection, request: Append, session: Session, number: int) -> int | None:
-    """Return the new ``last_seq``; None if the session is not as remembered."""
-    met, newest = _NUMBERS_TAKEN.run(
-        connection,
-        number=number,
-        tenant=request.key.tenant,
-        session_id=request.key.session_id,
-        user=request.user_id,
-        admitted=session.participants,
-        summarised=session.summary.upto_seq if session.summary else 0,
-        count=len(request.drafts),
-        at=request.now,
-    )
-    return newest if met == 1 else None
-
-
-def _outcome(
-    row: SessionRow, after: int, fresh: Sequence[Draft], now: datetime, replayed: dict[str, Message] | None = None
-) -> Outcome:
-    """Return what an append leaves: ``fresh`` got the numbers that follow ``after``."""
-    there = dict(replayed or {})
-    if not fresh:
-        return Outcome(row=row, messages=there, fresh=0)
-    there |= {draft.message_id: draft.stored(seq) for seq, draft in enumerate(fresh, after + 1)}
-    grown = replace(row.session, last_seq=after + len(fresh), state=SessionState.OPEN, ended_at=None, updated_at=now)
-    return Outcome(row=replace(row, session=grown), messages=there, fresh=len(fresh))
-
-
-def _insert(connection: Connection, number: int, last_seq: int, fresh: Sequence[Draft]) -> None:
+def _insert(connection: Connection, row: SessionRow, fresh: Sequence[Draft]) -> None:
     rows: list[tuple[Any, ...]] = []
     size = 0
-    for seq, draft in enumerate(fresh, last_seq + 1):
+    for seq, draft in enumerate(fresh, row.session.last_seq + 1):
         if rows and size + draft.size > STATEMENT_BYTES:
             _INSERT.run(connection, rows)
             rows, size = [], 0
         if draft.size > STATEMENT_BYTES:
             _refuse_beyond_packet(connection, draft)
-        rows.append(draft.row(number, seq))
+        rows.append(draft.row(row.number, seq))
         size += draft.size
     if rows:
         _INSERT.run(connection, rows)
@@ -222,7 +140,7 @@ def _refuse_beyond_packet(connection: Connection, draft: Draft) -> None:
         raise StatementTooLargeError
 
 
-def _already_there(connection: Connection, number: int, drafts: dict[str, Draft]) -> dict[str, Message]:
+def _already_there(connection: Connection, number: int, drafts: Mapping[str, Draft]) -> dict[str, Message]:
     """Return the stored messages that have an id of the drafts. Raises MessageConflictError."""
     columns = select(messages.c.request_digest, *message_rows.READ)
     rows = connection.execute(columns.where(messages.c.session_no == number, messages.c.message_id.in_(drafts)))
@@ -234,20 +152,6 @@ def _already_there(connection: Connection, number: int, drafts: dict[str, Draft]
     return there
 
 
-def _opened(request: Append) -> Session:
-    return Session(
-        key=request.key,
-        user_id=request.user_id,
-        agent_id=request.agent_id,
-        participants=(),
-        state=SessionState.OPEN,
-        last_seq=0,
-        created_at=request.now,
-        updated_at=request.now,
-        zone=request.zone,
-    )
-
-
 def _values(session: Session) -> dict[str, Any]:
     return {
         "tenant": session.key.tenant,
@@ -257,7 +161,6 @@ def _values(session: Session) -> dict[str, Any]:
         "participants": list(session.participants),
         "state": session.state.value,
         "zone": session.zone,
-        "last_seq": session.last_seq,
         "created_at": session.created_at,
         "updated_at": session.updated_at,
     }

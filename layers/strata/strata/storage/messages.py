@@ -10,7 +10,8 @@ from strata.model.messages import Appended, Message
 from strata.model.sessions import Session, SessionKey
 from strata.ports import Counted
 from strata.storage import message_rows, session_rows
-from strata.storage.appending import Append, Appender
+from strata.storage.append_request import Append
+from strata.storage.appending import Appender
 from strata.storage.engine import Database
 from strata.storage.statements import Statement
 from strata.storage.tables import messages, sessions

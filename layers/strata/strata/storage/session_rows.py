@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, bindparam, func, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, select
 from sqlalchemy.engine import Connection
 
 from strata.errors import NotFoundError
 from strata.model.sessions import Session, SessionKey, SessionState, Summary
-from strata.storage.packing import Reading, document, instant, packed, parts
+from strata.storage.packing import UNIT, Reading, document, instant, packed, parts
 from strata.storage.statements import Statement
-from strata.storage.tables import sessions
+from strata.storage.tables import messages, sessions
 
 _COLUMNS = (
     sessions.c.session_no,
@@ -23,19 +23,12 @@ _COLUMNS = (
     sessions.c.agent_id,
     sessions.c.state,
     sessions.c.zone,
-    sessions.c.last_seq,
     sessions.c.participants,
     sessions.c.created_at,
     sessions.c.updated_at,
-    sessions.c.ended_at,
-    sessions.c.summary_tokens,
-    sessions.c.summary_upto_seq,
-    sessions.c.summary_model,
-    sessions.c.summary_at,
-    sessions.c.summary,
 )
-_NULLABLE = frozenset({"ended_at", "summary_at", "summary"})
-PACKED = packed(*(func.coalesce(column, "") if column.name in _NULLABLE else column for column in _COLUMNS))
+_NULLABLE = (sessions.c.ended_at, sessions.c.summary_at, sessions.c.summary)
+_SUMMARY = (sessions.c.summary_tokens, sessions.c.summary_upto_seq, sessions.c.summary_model)
 
 THIS = and_(sessions.c.tenant == bindparam("tenant"), sessions.c.session_id == bindparam("session_id"))
 """The condition that names one session."""
@@ -51,21 +44,37 @@ class SessionRow:
     session: Session
 
 
+def _newest(wanted: ColumnElement[Any], *, lock: bool) -> ColumnElement[Any]:
+    """Tell something of a session's newest message. Under a lock, the newest at all, whatever the snapshot shows."""
+    query = select(wanted).where(messages.c.session_no == sessions.c.session_no).correlate(sessions)
+    query = query.order_by(messages.c.seq.desc()).limit(1)
+    return (query.with_for_update(read=True) if lock else query).scalar_subquery()
+
+
+def _packed(*, lock: bool = False) -> ColumnElement[str]:
+    newest = _newest(packed(messages.c.seq, messages.c.created_at), lock=lock)
+    maybe = (func.coalesce(column, "") for column in _NULLABLE)
+    return packed(*_COLUMNS, func.coalesce(newest, f"0{UNIT}"), *_SUMMARY, *maybe)
+
+
+PACKED = _packed()
+
+
 def from_columns(row: tuple[Any, ...]) -> SessionRow:
     """Return the session of a row of all columns."""
-    number, settled_seq, tenant, session_id, user_id, agent_id, state, zone, last_seq, participants, *rest = row
-    created_at, updated_at, ended_at, *summary = rest
+    number, settled_seq, tenant, session_id, user_id, agent_id, state, zone, participants, *rest = row
+    created_at, updated_at, last_seq, last_at, tokens, upto_seq, model, ended_at, summary_at, text = rest
     session = Session(
         key=SessionKey(tenant=tenant, session_id=session_id),
         user_id=user_id,
         agent_id=agent_id,
         participants=tuple(participants),
         state=SessionState(state),
-        last_seq=last_seq,
+        last_seq=last_seq or 0,
         created_at=created_at,
-        updated_at=updated_at,
+        updated_at=max(updated_at, last_at or updated_at),
         ended_at=ended_at,
-        summary=_summary(*summary),
+        summary=_summary(tokens, upto_seq, model, summary_at, text),
         zone=zone,
     )
     return SessionRow(number=number, settled_seq=settled_seq, session=session)
@@ -73,22 +82,19 @@ def from_columns(row: tuple[Any, ...]) -> SessionRow:
 
 def from_packed(row: tuple[Any, ...]) -> SessionRow:
     """Return the session of a packed row."""
-    fields: list[Any] = parts(row, len(_COLUMNS))
-    converters: tuple[Callable[[str], Any], ...] = (
-        *(int, int, str, str, str, str, str, str, int, document),
-        *(instant, instant, _instant_or_none, int, int, str, _instant_or_none, str),
-    )
-    return from_columns(tuple(convert(field) for convert, field in zip(converters, fields, strict=True)))
+    fields = parts(row, len(_CONVERTERS))
+    return from_columns(tuple(convert(field) for convert, field in zip(_CONVERTERS, fields, strict=True)))
 
 
-def reading(narrowed: Callable[[Select[Any]], Select[Any]]) -> Reading[SessionRow]:
+def reading(narrowed: Callable[[Select[Any]], Select[Any]], *, lock: bool = False) -> Reading[SessionRow]:
     """Return a query for sessions."""
-    columns, together = Statement(narrowed(select(*_COLUMNS))), Statement(narrowed(select(PACKED)))
-    return Reading(columns, from_columns, together, from_packed)
+    newest = (_newest(messages.c.seq, lock=lock), _newest(messages.c.created_at, lock=lock))
+    columns = Statement(narrowed(select(*_COLUMNS, *newest, *_SUMMARY, *_NULLABLE)))
+    return Reading(columns, from_columns, Statement(narrowed(select(_packed(lock=lock)))), from_packed)
 
 
 _ONE = reading(lambda wanted: wanted.where(THIS))
-_ONE_LOCKED = reading(lambda wanted: wanted.where(THIS).with_for_update())
+_ONE_LOCKED = reading(lambda wanted: wanted.where(THIS).with_for_update(), lock=True)
 
 
 def found(connection: Connection, key: SessionKey) -> SessionRow | None:
@@ -116,3 +122,12 @@ def _summary(tokens: int, upto_seq: int, model: str, at: datetime | None, text: 
 
 def _instant_or_none(text: str) -> datetime | None:
     return instant(text) if text else None
+
+
+_CONVERTERS: tuple[Callable[[str], Any], ...] = (
+    *(int, int, str, str, str, str, str, str, document, instant, instant),
+    *(int, _instant_or_none),  # of the newest message
+    *(int, int, str),
+    *(_instant_or_none, _instant_or_none, str),
+)
+"""What makes each packed field into what the column would have been."""
