@@ -101,6 +101,9 @@ class Context(Section):
     """Loading context."""
 
     deadline_ms: int = Field(800, ge=1, le=25_000, description="Limit for the long-term side.")
+    constraints_deadline_ms: int = Field(
+        2_000, ge=1, le=25_000, description="Limit for standing constraints: an answer without them may be unsafe."
+    )
     query_context_chars: int = Field(200, ge=0, le=10_000, description="Characters of context added to the query.")
     min_score: Fraction = Field(0.3, description="Results below are dropped.")
     max_memory_chars: int = Field(1_000, ge=1, le=100_000, description="Cut for one delivered memory.")

@@ -5,7 +5,7 @@ from strata.bootstrap.providing import Providing
 from strata.bootstrap.stores import open_stores
 from strata.clock import Clock
 from strata.config import Settings
-from strata.consolidation import screen
+from strata.consolidation import rules, screen
 from strata.consolidation.conversation import Conversation
 from strata.context.gather import Gather
 from strata.context.load import LoadContext
@@ -155,6 +155,14 @@ class Runtime:
     def schema_version(self) -> str:
         """Return the revision of the database."""
         return health.schema(self._stores)
+
+    def warm(self) -> None:
+        """Load what would make the first request slow: vocabulary, embedding model, the rules' data."""
+        self._counter.count("warm")
+        rules.judge((), zone="UTC")
+        decide("warm", "warm up")
+        if self._stores.embedder.dimensions:
+            self._stores.embedder.embed(["warm"], query=True)
 
     def close(self) -> None:
         """Close every connection."""

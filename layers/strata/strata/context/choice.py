@@ -1,16 +1,19 @@
 """Which memories are delivered: scored high enough, cut, in order, each fact once. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from strata.config import Context
 from strata.dedup.guard import PairKind, decide
 from strata.model.context import Dropped, Lane
 from strata.model.memories import CollectionKind, Hit, Memory, collection_kind
+from strata.model.messages import Message
 
 EPISODE = "episode"
 CUT = "…[cut]"
 """Stands where a memory was cut."""
+JOINERS = "\u200d\ufe0e\ufe0f"
+"""What a joined emoji that was cut in half would end with."""
 ALIKE = 0.5
 """Shared characters from which two memories are compared closely."""
 MAX_COMPARISONS = 40
@@ -50,6 +53,17 @@ def chosen(standing: Sequence[Memory], hits: Iterable[Hit], settings: Context) -
     return Choice(chosen=tuple(picked), dropped=tuple(dropped))
 
 
+def without_window(hits: Iterable[Hit], session_id: str, window: Sequence[Message]) -> list[Hit]:
+    """Leave out turns of a resumed session that its window shows anyway."""
+    shown = {message.seq for message in window}
+    return [hit for hit in hits if not _is_shown(hit.memory, session_id, shown)]
+
+
+def _is_shown(memory: Memory, session_id: str, shown: Collection[int]) -> bool:
+    where = memory.metadata
+    return memory.memory_type == EPISODE and where.get("session_id") == session_id and where.get("seq") in shown
+
+
 class _Distinct:
     """Collects hits, each fact once."""
 
@@ -83,7 +97,7 @@ class _Distinct:
 
 def _cut(hit: Hit, lane: Lane, limit: int) -> Chosen:
     content = hit.memory.content
-    text = content if len(content) <= limit else content[: max(0, limit - len(CUT))] + CUT
+    text = content if len(content) <= limit else content[: max(0, limit - len(CUT))].rstrip(JOINERS) + CUT
     return Chosen(hit=hit, lane=lane, text=text)
 
 

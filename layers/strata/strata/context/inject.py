@@ -1,8 +1,9 @@
 """Filling the injection budget: whole lines only, constraints first, then lanes with their shares.
 
 Header, separators and the wrapper count like everything else. User and shared memories together get up to their share;
-what they leave goes to the agent's memories, and what those leave is handed back. What does not fit is skipped and
-reported; smaller ones behind it may enter. While a constraint waits outside, nothing else enters.
+what they leave goes to the agent's memories. What does not fit is skipped and reported; smaller ones behind it may
+enter. While a constraint waits outside, nothing else enters. A share never leaves the block empty: where it would, the
+first memory that fits the whole budget is taken.
 """
 
 from collections.abc import Sequence
@@ -67,8 +68,7 @@ class Inject:
         entered += self._enter([], personal, int(left * self._settings.user_share))
         own = [line for line in lines if line.memory.lane is Lane.AGENT]
         entered = self._enter(entered, own, room)
-        inside = {id(line) for line in entered}
-        return self._enter(entered, [line for line in personal if id(line) not in inside], room)
+        return entered or self._enter([], personal, room)[:1]
 
     def _enter(self, inside: Sequence[_Line], waiting: Sequence[_Line], room: int) -> list[_Line]:
         entered = list(inside)

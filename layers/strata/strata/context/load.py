@@ -2,11 +2,12 @@
 
 The window is loaded in the calling thread, standing constraints and the provider's search in threads of their own. The
 long-term side is an enhancement: when it is off, fails or is late, the answer says so in ``degraded`` and is complete
-without it. A late thread is left to its own timeouts; the two pools are apart, so that hanging searches never keep the
-constraints waiting.
+without it. Constraints are waited for longer than the rest: they come from our own database, and an answer without them
+may be unsafe. A late thread is left to its own timeouts; the two pools are apart, so that hanging searches never keep
+the constraints waiting.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as LateError
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import TypeVar
 from strata import config
 from strata.clock import Clock
 from strata.context import answer
-from strata.context.choice import chosen
+from strata.context.choice import chosen, without_window
 from strata.context.gather import Gather
 from strata.context.inject import Inject, Injection
 from strata.errors import DeadlineExceededError, StrataError
@@ -96,16 +97,20 @@ class LoadContext:
     def _begun(self, access: Access, profile: AgentProfile, request: ContextRequest, started: float) -> "_Pending":
         reason = _why_off(profile)
         if reason:
-            return _Pending(self._clock, started, started, off=reason)
+            return _Pending(self._clock, started, {}, off=reason)
         seconds = (request.deadline_ms or self._settings.deadline_ms) / 1_000
         now = self._clock.now()
         return _Pending(
             self._clock,
             started,
-            started + seconds,
+            {"constraints": started + self._constraint_seconds(seconds), "long_term": started + seconds},
             standing=self._constraint_threads.submit(self._gather.standing, access, request, now),
             found=self._search_threads.submit(self._gather.found, access, profile, request, deadline_seconds=seconds),
         )
+
+    def _constraint_seconds(self, seconds: float) -> float:
+        """Constraints come from our own database; they are waited for longer than what only helps."""
+        return max(seconds, self._settings.constraints_deadline_ms / 1_000)
 
     def _short_term(self, access: Access, profile: AgentProfile, request: ContextRequest) -> ShortTerm:
         rounds = request.context_rounds or profile.context_rounds
@@ -126,7 +131,8 @@ class LoadContext:
     def _injected(self, request: ContextRequest, short: ShortTerm, long: _LongTerm) -> Injection:
         total = _given(request.total_budget_tokens, self._settings.total_tokens)
         left = total - self._sent_tokens(short)
-        choice = chosen(long.standing, long.hits, self._settings)
+        hits = without_window(long.hits, request.session_id, short.window.messages)
+        choice = chosen(long.standing, hits, self._settings)
         return self._inject(choice, max(0, min(self._memory_budget(request), left)), self._clock.now())
 
     def _sent_tokens(self, short: ShortTerm) -> int:
@@ -187,7 +193,7 @@ class _Pending:
         self,
         clock: Clock,
         started: float,
-        deadline: float,
+        deadlines: Mapping[str, float],
         *,
         off: Degraded | None = None,
         standing: "Future[list[Memory]] | None" = None,
@@ -195,7 +201,7 @@ class _Pending:
     ) -> None:
         self._clock = clock
         self._started = started
-        self._deadline = deadline
+        self._deadlines = deadlines
         self._off = off
         self._standing = standing
         self._found = found
@@ -203,8 +209,8 @@ class _Pending:
 
     def joined(self) -> _LongTerm:
         """Return what there is when the deadline comes; what is missing is named."""
-        standing = self._result(self._standing, "constraints")
         found = self._result(self._found, "long_term")
+        standing = self._result(self._standing, "constraints")
         self._degraded += [Degraded(part="long_term", code=note) for note in getattr(found, "notes", ())]
         return _LongTerm(
             standing=standing or (),
@@ -217,7 +223,7 @@ class _Pending:
         if future is None:
             return None
         try:
-            return future.result(max(0.0, self._deadline - self._clock.monotonic()))
+            return future.result(max(0.0, self._deadlines[part] - self._clock.monotonic()))
         except LateError:
             future.cancel()
             error: StrataError = DeadlineExceededError()
@@ -235,6 +241,11 @@ def _why_off(profile: AgentProfile) -> Degraded | None:
     if not profile.target_id:
         return Degraded(part="long_term", code="no_target", detail="The agent is bound to no model.")
     return None
+
+
+def _unforeseen(failure: BaseException) -> BaseException | None:
+    """Return what has to be logged with its traceback: a mistake in the long-term side costs its part, no more."""
+    return None if isinstance(failure, StrataError) else failure
 
 
 def _given(value: int | None, default: int) -> int:

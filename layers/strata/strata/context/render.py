@@ -25,22 +25,25 @@ HEADERS = {
     Lane.AGENT: "From this agent's experience:\n",
 }
 MAX_AUTHOR_CHARS = 40
-_TEMPLATE_MARK = re.compile(r"\[(/?)(INST|SYS|SYSTEM|ASSISTANT|USER)\]", re.IGNORECASE)
+_TEMPLATE_MARK = re.compile(r"\[(/?)([A-Z][A-Z_]{2,30}|(?i:inst|sys|system|assistant|user))\]")
+"""``[INST]``, ``[/INST]``, ``[TOOL_CALLS]`` and their like."""
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_TAG_CHARACTERS = range(0xE0000, 0xE0080)
+"""Letters that nobody sees and a model may read."""
 _DAY = 86_400
 
 
 def inert(text: str) -> str:
     """Return a text that can stand in one line of the block and mean nothing but itself."""
     flat = "".join(map(_flat, text))
-    return _TEMPLATE_MARK.sub(r"[ \1\2 ]", " ".join(flat.split(" "))).translate(_ESCAPES)
+    return _TEMPLATE_MARK.sub(r"[ \1\2 ]", flat).translate(_ESCAPES)
 
 
 def line(memory: Memory, text: str, now: datetime) -> str:
     """Return one line of the block, with its end: ``- (user_preference, 3 d ago, by recipe_adviser) …``."""
     author = inert(memory.agent_id[:MAX_AUTHOR_CHARS])
-    return f"- ({memory.memory_type}, {age(memory.said_at, now)}, by {author}) {inert(text)}\n"
+    return f"- ({inert(memory.memory_type)}, {age(memory.said_at, now)}, by {author}) {inert(text)}\n"
 
 
 def block(lanes: Sequence[tuple[Lane, Sequence[str]]]) -> str:
@@ -61,7 +64,7 @@ def age(said_at: datetime, now: datetime) -> str:
 
 
 def _flat(character: str) -> str:
-    if character in _REORDERING:
+    if character in _REORDERING or ord(character) in _TAG_CHARACTERS:
         return ""
     if unicodedata.category(character) in {"Cc", "Zl", "Zp"}:
         return " "

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -49,6 +50,7 @@ class WiredProduct:
         self._is_alone = settings.database.url.startswith("sqlite:")
         self._runtime = bootstrap.install(settings, queue=queue, clock=clock)
         self.close = bootstrap.uninstall
+        threading.Thread(target=self._runtime.warm, name="warm", daemon=True).start()
 
     def recover(self, interrupted: Sequence[str]) -> None:
         """Give back the leases a killed process held, where no other process can hold any."""
