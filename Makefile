@@ -8,12 +8,14 @@
 PYTHON ?= python3
 VENV ?= .venv
 SAM_VENV ?= .venv-sam
+MEMOS_VENV ?= .venv-memos
 ARCH ?= arm64
 ARGS ?=
 DEMO ?= $(BIN)/strata demo
 SERVE ?= $(BIN)/strata local up
 
 BIN := $(VENV)/bin
+MEMOS_MODELS := .servers/memos-models/memos/api/product_models.py
 PROJECT := pyproject.toml layers/strata/requirements.txt
 SAM_ENV := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 PATH="$(abspath $(VENV))/bin:$(abspath $(SAM_VENV))/bin:$$PATH"
 
@@ -22,10 +24,10 @@ SAM_ENV := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 PATH="$(abspath $(VE
 MAKEFLAGS += --no-print-directory
 export PYTHONUTF8 := 1
 
-.PHONY: help demo serve test check format bench build lock clean
+.PHONY: help demo serve test test-real-memos test-real-mem0 check format bench build lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
 demo: $(VENV)/.local ## a household's day with three agents, on this machine, checked as it goes
 	@$(DEMO) $(ARGS)
@@ -33,8 +35,15 @@ demo: $(VENV)/.local ## a household's day with three agents, on this machine, ch
 serve: $(VENV)/.local ## the whole product on 127.0.0.1:8610, until interrupted
 	@$(SERVE) $(ARGS)
 
-test: $(VENV)/.dev ## the tests; says which servers were missing, if any
+test: $(VENV)/.dev $(MEMOS_MODELS) ## the tests; says which servers were missing, if any
 	@$(BIN)/python -m pytest $(ARGS)
+
+test-real-memos: $(VENV)/.dev $(MEMOS_VENV)/.memos ## the provider suite on a real MemOS server, with a stand-in for its model
+	@$(BIN)/python -m tests.real.run_memos $(MEMOS_VENV)/bin/python $(ARGS)
+
+test-real-mem0: $(VENV)/.dev ## the provider suite on the Mem0 server at MEM0_URL (MEM0_KEY if it wants one)
+	@test -n "$(MEM0_URL)" || { echo "make test-real-mem0 MEM0_URL=http://127.0.0.1:8888"; exit 2; }
+	@MEM0_URL="$(MEM0_URL)" $(BIN)/python -m pytest tests/contract/test_providers.py -k mem0-real $(ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import contracts, template
 	$(BIN)/ruff format --check --quiet .
@@ -57,12 +66,13 @@ build: $(VENV)/.local $(SAM_VENV)/.sam ## what `sam deploy` uploads, in .aws-sam
 lock: $(BIN)/uv ## resolve the lock files anew
 	$(call lock,locks/installer.lock,--group installer)
 	$(call lock,locks/sam.lock,--group sam)
+	$(call lock,locks/memos.lock,--group memos)
 	$(call lock,locks/dev.lock,pyproject.toml --all-extras --group build --group dev)
 	$(call lock,locks/local.lock,pyproject.toml --all-extras --group build --constraint locks/dev.lock)
 	$(call lock,layers/strata/requirements.lock,layers/strata/requirements.txt --constraint locks/dev.lock $(RUNTIME_HAS))
 
 clean: ## remove environments, builds and caches
-	rm -rf $(VENV) $(SAM_VENV) .aws-sam build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(SAM_VENV) $(MEMOS_VENV) .aws-sam build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One lock for every supported Python and processor, without the address of anything.
@@ -104,3 +114,18 @@ $(SAM_VENV)/.sam: locks/sam.lock | $(BIN)/python $(BIN)/uv
 	@$(BIN)/python -m uv --quiet pip install --python $(SAM_VENV)/bin/python --require-hashes -r $< \
 		|| $(SAM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
+
+$(MEMOS_VENV)/.memos: locks/memos.lock | $(BIN)/python $(BIN)/uv
+	@echo "Installing the MemOS server into $(MEMOS_VENV), about a gigabyte"
+	@$(PYTHON) -m venv $(MEMOS_VENV)
+	@$(BIN)/python -m uv --quiet pip install --python $(MEMOS_VENV)/bin/python --require-hashes -r $< \
+		|| $(MEMOS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+# The request models of the real server without what the server depends on: the requests of the tests are held to them.
+$(MEMOS_MODELS): locks/memos.lock | $(BIN)/python
+	@mkdir -p .servers
+	@sed -n '/^memoryos==/,/[^\\]$$/p' $< > .servers/memos-models.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
+		--target .servers/memos-models -r .servers/memos-models.txt && touch $@ \
+		|| echo "The request models of MemOS could not be fetched"

@@ -217,11 +217,11 @@ def test_what_is_deleted_is_gone_and_the_rest_stays(alice: Memories) -> None:
 
 def test_expired_and_superseded_memories_are_not_found(alice: Memories) -> None:
     soon = alice.it.clock.now() + timedelta(seconds=3)
-    alice.add("Alice likes green tea today", expires_at=soon)
-    alice.add("Alice likes green tea no more", superseded_by="another")
-    draft = alice.add("Alice likes green tea always")
+    alice.add("Green tea is sold out until Monday", expires_at=soon)
+    alice.add("Alice wants her green tea with sugar", superseded_by="another")
+    draft = alice.add("Alice drinks green tea in the evening")
     alice.it.pass_time(4)
-    assert alice.found("Alice likes green tea") == [draft.content]
+    assert alice.found("green tea") == [draft.content]
 
 
 def test_a_memorys_own_policy_narrows_who_reads_it(alice: Memories) -> None:

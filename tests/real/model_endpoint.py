@@ -17,6 +17,8 @@ _WORDS = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _SPOKEN = re.compile(r"^\s*user:\s*(?:\[[^\]]*\]:\s*)?(\S.*)$", re.MULTILINE)
 _NEW_MESSAGES = re.compile(r"## New Messages\s*\n(.*?)(?:\n## |\Z)", re.DOTALL)
+_COMMON = 0.7
+"""Shared by all: texts without a word in common have a cosine of a third, as with real models."""
 
 
 class ModelEndpoint(BaseHTTPRequestHandler):
@@ -41,15 +43,15 @@ class ModelEndpoint(BaseHTTPRequestHandler):
 
 
 def embed(text: str, dimensions: int) -> list[float]:
-    """Hash a text's words, and its pairs of neighbouring Han characters, to a unit vector."""
+    """Hash a text's words, and its pairs of neighbouring Han characters, to a vector; any two have a part in common."""
     words = _WORDS.findall(text.lower())
     pairs = [left + right for left, right in pairwise(words) if _HAN.match(left)]
     vector = [0.0] * dimensions
     for token in [*words, *pairs]:
         place = int.from_bytes(hashlib.sha256(token.encode()).digest()[:4], "big")
-        vector[place % dimensions] += 1.0
+        vector[1 + place % (dimensions - 1)] += 1.0
     length = math.sqrt(sum(value * value for value in vector)) or 1.0
-    return [value / length for value in vector]
+    return [_COMMON, *(value / length for value in vector[1:])]
 
 
 def _embeddings(request: dict[str, Any], dimensions: int) -> dict[str, Any]:
