@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from sqlalchemy import Insert, bindparam, insert, select
+from sqlalchemy import bindparam, insert, select
 
 from strata.model.events import Read
 from strata.storage.engine import Database
+from strata.storage.statements import Statement
 from strata.storage.tables import read_ledger
 
 _FIELDS = ("memory_id", "version", "agent_id", "session_id", "request_id", "collection", "read_at")
@@ -28,7 +29,7 @@ class SqlReadLedger:
             for field in ("tenant", *_FIELDS)
         }
         entries = _entries(len(reads))
-        self._database.read(lambda connection: connection.execute(entries, values))
+        self._database.read(lambda connection: entries.run(connection, **values))
 
     def readers(self, tenant: str, memory_id: str, *, version: int | None = None, limit: int = 1_000) -> list[Read]:
         """Return deliveries of a memory, newest first."""
@@ -42,11 +43,10 @@ class SqlReadLedger:
 
 
 @lru_cache(maxsize=128)  # a context delivers a few dozen memories: building the statement costs more than running it
-def _entries(count: int) -> Insert:
+def _entries(count: int) -> Statement:
     columns = [read_ledger.c[field] for field in ("tenant", *_FIELDS)]
-    return insert(read_ledger).values(
-        [
-            {column.name: bindparam(f"{column.name}_{place}", type_=column.type) for column in columns}
-            for place in range(count)
-        ]
-    )
+    rows = [
+        {column.name: bindparam(f"{column.name}_{place}", type_=column.type) for column in columns}
+        for place in range(count)
+    ]
+    return Statement(insert(read_ledger).values(rows))
