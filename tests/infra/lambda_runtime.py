@@ -21,7 +21,8 @@ from typing import Any, Self
 from strata.local.events import HttpRequest
 from strata.local.http_server import HttpResponse, HttpServer
 
-INIT_SECONDS = 10.0
+INIT_SECONDS = 130.0
+"""What publishing a version with a snapshot allows."""
 MAX_ANSWER_BYTES = 6 * 1024 * 1024
 ARN = "arn:aws:lambda:eu-west-1:123456789012:function:built"
 _API = re.compile(
