@@ -4,5 +4,11 @@ from strata.edge.http import door
 from strata.edge.routes import agents, collections, history, memories, reports, service, users
 
 handler = door(
-    agents.router, collections.router, memories.router, reports.router, service.router, users.router
+    agents.router,
+    collections.router,
+    memories.router,
+    history.router,
+    reports.router,
+    users.router,
+    service.router,
 )

@@ -130,7 +130,10 @@ class Consolidation(Section):
     similarity: Fraction = Field(0.85, description="Calibrated similarity that makes a stored memory a candidate.")
     context_messages: int = Field(20, ge=0, le=200, description="Messages around the new ones shown to the judge.")
     judge_chars: int = Field(
-        48_000, ge=1_000, le=1_000_000, description="Characters of conversation shown to the model; rules judge the rest."
+        48_000,
+        ge=1_000,
+        le=1_000_000,
+        description="Characters of conversation shown to the model; rules read the rest.",
     )
     episodes: bool = Field(default=True, description="Index the turns of finished sessions (native provider).")
     stuck_seconds: int = Field(
@@ -224,7 +227,7 @@ class Cli(Section):
     """How the command line reaches a service."""
 
     endpoint: str = Field("http://127.0.0.1:8610", description="Base URL of the service the commands talk to.")
-    key: str = Field("", repr=False, description="API key; empty = the admin key that the local stack left in its folder.")
+    key: str = Field("", repr=False, description="API key; empty = the admin key that the local stack left.")
     agent: str = Field("admin", min_length=1, max_length=128, description="Agent id the commands act as.")
     data_dir: str = Field(".strata", min_length=1, description="Folder of the local stack: database, queue, admin key.")
 

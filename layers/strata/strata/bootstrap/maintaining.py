@@ -17,11 +17,11 @@ from strata.maintenance.purge import PurgeJob
 from strata.maintenance.reconcile import AddAgain, Limits, Reconcile
 from strata.model.runs import Run
 from strata.policy.retention import expiry
-from strata.ports import ReadBack, ReportArchive
+from strata.ports import ReadBack
 from strata.storage.audits import SqlAuditStore
 from strata.storage.jobs import SqlJobStore
 from strata.storage.purge import SqlPurge
-from strata.storage.reports import NoReportArchive, S3ReportArchive
+from strata.storage.reports import open_archive
 from strata.storage.schema import migrate
 from strata.storage.users import SqlUserStore
 
@@ -47,7 +47,7 @@ def wire(settings: Settings, stores: Stores, clock: Clock, providing: Providing)
         SqlAuditStore(stores.database, stores.types),
         stores.events,
         SqlJobStore(stores.database),
-        _archive(limits.audit_bucket),
+        open_archive(limits.audit_bucket),
         clock,
         limits,
     )
@@ -89,11 +89,3 @@ def _adding_again(stores: Stores, clock: Clock, providing: Providing) -> AddAgai
             providing.named(check.receipt.provider).add(scope_of(run), draft, now=now)
 
     return add_again
-
-
-def _archive(bucket: str) -> ReportArchive:
-    if not bucket:
-        return NoReportArchive()
-    import boto3  # only where reports go to a bucket
-
-    return S3ReportArchive(boto3.client("s3"), bucket)

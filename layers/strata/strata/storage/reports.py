@@ -6,6 +6,9 @@ from urllib.parse import quote
 from strata.ports import ReportArchive
 
 
+from strata.storage.secrets import aws_client
+
+
 class S3ReportArchive:
     """The port ``ReportArchive`` on a bucket."""
 
@@ -33,3 +36,8 @@ def open_report_archive(bucket: str) -> ReportArchive:
     import boto3
 
     return S3ReportArchive(boto3.client("s3"), bucket)
+
+
+def open_archive(bucket: str) -> "S3ReportArchive | NoReportArchive":
+    """Return where reports are kept beside the database; nothing is connected yet."""
+    return S3ReportArchive(aws_client("s3"), bucket) if bucket else NoReportArchive()
