@@ -21,7 +21,7 @@ from strata.ports import ReadBack
 from strata.storage.audits import SqlAuditStore
 from strata.storage.jobs import SqlJobStore
 from strata.storage.purge import SqlPurge
-from strata.storage.reports import open_archive
+from strata.storage.reports import open_report_archive
 from strata.storage.schema import migrate
 from strata.storage.users import SqlUserStore
 
@@ -47,7 +47,7 @@ def wire(settings: Settings, stores: Stores, clock: Clock, providing: Providing)
         SqlAuditStore(stores.database, stores.types),
         stores.events,
         SqlJobStore(stores.database),
-        open_archive(limits.audit_bucket),
+        open_report_archive(limits.audit_bucket),
         clock,
         limits,
     )

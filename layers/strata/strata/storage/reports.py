@@ -4,8 +4,6 @@ from typing import Any
 from urllib.parse import quote
 
 from strata.ports import ReportArchive
-
-
 from strata.storage.secrets import aws_client
 
 
@@ -31,13 +29,4 @@ class NoReportArchive:
 
 def open_report_archive(bucket: str) -> ReportArchive:
     """Return where reports go besides the database: a bucket, or nowhere if none is named."""
-    if not bucket:
-        return NoReportArchive()
-    import boto3
-
-    return S3ReportArchive(boto3.client("s3"), bucket)
-
-
-def open_archive(bucket: str) -> "S3ReportArchive | NoReportArchive":
-    """Return where reports are kept beside the database; nothing is connected yet."""
     return S3ReportArchive(aws_client("s3"), bucket) if bucket else NoReportArchive()
