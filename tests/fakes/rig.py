@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -66,6 +67,9 @@ class NoEmbedder:
 class NoCache:
     """A cache that cannot be reached."""
 
+    def close(self) -> None:
+        """There is nothing to close."""
+
     def __getattr__(self, name: str) -> Callable[..., object]:
         def call(*_arguments: object, **_named: object) -> object:
             raise CacheUnavailableError
@@ -113,6 +117,7 @@ class Rig:
         migrate(self.database)
         cache_url = self.cache_url or f"memory://{next(_numbers)}"
         self.cache = self.cache or open_cache(config.Cache(url=cache_url), self.clock)
+        weakref.finalize(self, _close, self.database, self.cache, self.provider)
         self.types = SqlTypeStore(self.database, self.clock)
         self.store = SqlMemoryStore(self.database, self.types)
         self.log = SqlMessageLog(self.database)
@@ -221,3 +226,9 @@ class Rig:
 
 
 _numbers = count(1)
+
+
+def _close(*parts: object) -> None:
+    """Give connections back when nobody needs the rig any more."""
+    for part in parts:
+        getattr(part, "close", lambda: None)()

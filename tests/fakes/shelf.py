@@ -4,12 +4,15 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from strata.errors import ProviderTimeoutError, StrataError
 from strata.model.agents import ProviderName
 from strata.model.memories import Memory
 from strata.ports import Capabilities, MemoryDraft, ProviderHits, ProviderQuery, ProviderScope
 from tests.fakes.rig import NOW
+
+if TYPE_CHECKING:
+    from strata.errors import StrataError
 
 
 class Shelf:
@@ -65,13 +68,12 @@ class Shelf:
 
     def get(self, scope: ProviderScope, collection: str, external_id: str) -> Memory | None:
         listed = self.listed(scope, collection, limit=10_000)
-        found = (memory for memory in listed if memory.metadata["external_id"] == external_id)
-        return next(found, None)
+        return next((memory for memory in listed if external_id in _names(memory)), None)
 
     def delete(self, scope: ProviderScope, collection: str, external_ids: Sequence[str]) -> None:
         self._may_fail("delete")
         for external_id in external_ids:
-            (self._folder / f"{external_id}.json").unlink(missing_ok=True)
+            (self._folder / f"ext-{external_id.removeprefix('ext-')}.json").unlink(missing_ok=True)
         self._may_fail("delete", done=True)
 
     def contents(self) -> list[str]:
@@ -102,4 +104,5 @@ class Shelf:
             raise error
 
 
-TIMEOUT = ProviderTimeoutError()
+def _names(memory: Memory) -> tuple[str, str]:
+    return memory.memory_id, str(memory.metadata["external_id"])

@@ -12,9 +12,9 @@ from strata.consolidation.replay import notice_of
 from strata.model.messages import JsonObject
 from strata.model.runs import RunState
 from strata.ports import ChatReply
+from tests.doubles.open import provider_for
 from tests.fakes.chat import memories
 from tests.fakes.rig import NOW, Rig
-from tests.fakes.shelf import Shelf
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.faults.warm"])
@@ -27,7 +27,8 @@ class Place:
     url: str
     cache_url: str
     folder: Path
-    abroad: bool
+    memos_url: str = ""
+    """Of the double, which runs in the test's own process; empty for agents that use the native library."""
 
     def rig(self, *, later_seconds: float = 0, doom: str = "") -> Rig:
         """A worker here, ``later_seconds`` after the beginning, that dies at the step ``doom``."""
@@ -38,7 +39,7 @@ class Place:
             cache_url=self.cache_url,
             clock=clock,
             chat=LoggedChat(self.folder / "asked"),
-            provider=Shelf(self.folder / "shelf") if self.abroad else None,
+            provider=provider_for("memos", self.memos_url, clock) if self.memos_url else None,
             on_step=Doom(doom),
             pool_size=1,
         )

@@ -11,19 +11,21 @@ from datetime import datetime, timedelta
 
 from strata.clock import Clock
 from strata.consolidation.claim import Hold
-from strata.consolidation.lookup import MOST_EXTERNAL, ProviderFor, external, scope_of
+from strata.consolidation.lookup import ProviderFor, external, scope_of
 from strata.consolidation.native import NativeWrites
-from strata.errors import InferenceUnavailableError, ProviderUnavailableError
+from strata.errors import (
+    InferenceUnavailableError,
+    ProviderProtocolError,
+    ProviderRejectedError,
+    ProviderUnavailableError,
+)
 from strata.model.runs import Plan, PlannedWrite, Receipt, Retirement, WriteAction
 from strata.observability import logger
-from strata.policy.copies import external_ids, is_settling
 from strata.policy.retention import expiry
 from strata.ports import Embedder, MemoryDraft, MemoryStore, Provider, RunStore
 
 VERIFY_AFTER_SECONDS = 30
 """When an asynchronous provider is asked whether it kept what it acknowledged."""
-SETTLING = "provisional"
-"""Why a removal waits: the provider is still at work on what is to be removed."""
 _WRITES_TEXT = frozenset({WriteAction.INSERT, WriteAction.REFINE, WriteAction.SUPERSEDE})
 
 StepHook = Callable[[str], None]
@@ -129,16 +131,10 @@ class Commit:
     def _try_retirement(self, hold: Hold, item: Retirement, provider: Provider) -> None:
         error = ""
         try:
-            scope = scope_of(hold.run)
-            listed = provider.listed(scope, item.collection, limit=MOST_EXTERNAL)
-            if is_settling(listed, item.memory_id):
-                error = SETTLING
-            elif ids := external_ids(listed, item.memory_id):
-                provider.delete(scope, item.collection, ids)
-        except ProviderUnavailableError as failure:
+            provider.delete(scope_of(hold.run), item.collection, [item.memory_id])
+        except (ProviderUnavailableError, ProviderRejectedError, ProviderProtocolError) as failure:
+            logger.warning("commit.retirement_waits", extra={"run_id": hold.run.run_id, "code": failure.code})
             error = failure.code
-        if error:
-            logger.warning("commit.retirement_waits", extra={"run_id": hold.run.run_id, "code": error})
         self._runs.retired(item, error=error, now=self._clock.now())
 
     def _draft(self, hold: Hold, write: PlannedWrite, vector: bytes, now: datetime) -> MemoryDraft:

@@ -13,15 +13,12 @@ from strata.clock import Clock
 from strata.errors import LeaseLostError, RunStateError, StrataError
 from strata.model.runs import Retirement, Run, RunNotice, RunState
 from strata.observability import count, logger
-from strata.policy.copies import external_ids, is_settling
 from strata.ports import Provider, ProviderScope, ReadBack, RunQueue, RunStore
 
 T = TypeVar("T")
 
 LOST_AFTER_LOOKS = 5
 """Looks in vain after which an acknowledged add counts as lost and is made again."""
-MOST_LISTED = 1_000
-"""Memories of one collection that a provider is asked for."""
 WINDOW_SECONDS = 300
 """Within it a stuck run is sent once, however often the job runs."""
 
@@ -123,13 +120,8 @@ class Reconcile:
     def _retire(self, item: Retirement) -> str:
         error = ""
         try:
-            provider = self._provider_named(item.provider)
             scope = _scope(item.tenant, self._runs.get(item.tenant, item.run_id))
-            listed = provider.listed(scope, item.collection, limit=MOST_LISTED)
-            if is_settling(listed, item.memory_id):
-                error = "provisional"
-            elif ids := external_ids(listed, item.memory_id):
-                provider.delete(scope, item.collection, ids)
+            self._provider_named(item.provider).delete(scope, item.collection, [item.memory_id])
         except StrataError as failure:
             error = failure.code
         self._runs.retired(item, error=error, now=self._clock.now())
@@ -155,8 +147,8 @@ class Reconcile:
 
     def _seen(self, check: ReadBack, run: Run, collection: str) -> tuple[str, ...]:
         provider = self._provider_named(check.receipt.provider)
-        listed = provider.listed(_scope(run.tenant, run), collection, limit=MOST_LISTED)
-        return external_ids(listed, check.receipt.memory_id)
+        memory = provider.get(_scope(run.tenant, run), collection, check.receipt.memory_id)
+        return () if memory is None else (str(memory.metadata.get("external_id", memory.memory_id)),)
 
 
 def _scope(tenant: str, run: Run | None) -> ProviderScope:
