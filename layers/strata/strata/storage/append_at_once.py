@@ -57,10 +57,10 @@ def _arguments(row: SessionRow, drafts: Sequence[Draft]) -> list[Any]:
     values: list[Any] = []
     for place, draft in enumerate(drafts, 1):
         new = draft.counted.message
-        said_at = _naive(new.said_at) if new.said_at else _naive(draft.now)
+        arrived = _naive(draft.now)
         values += (place, draft.message_id.encode(), draft.agent_id.encode(), new.role.value, new.kind.value)
         values += (draft.body, draft.counted.tokens, draft.counted.digest, draft.request_digest)
-        values += (said_at, _naive(draft.now))
+        values += (_naive(new.said_at) if new.said_at else arrived, arrived)
     session = row.session
     values += (row.number, session.key.tenant.encode(), session.key.session_id.encode())
     values += (json.dumps(session.participants, ensure_ascii=False, separators=(",", ":")),)
@@ -69,4 +69,4 @@ def _arguments(row: SessionRow, drafts: Sequence[Draft]) -> list[Any]:
 
 
 def _naive(instant: datetime) -> str:
-    return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return instant.astimezone(UTC).replace(tzinfo=None).isoformat(" ")

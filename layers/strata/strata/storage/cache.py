@@ -25,6 +25,8 @@ from strata.storage.cache_link import CacheLink
 
 SHUT_MS = 10_000
 """After an erasure nothing is stored for so long: whatever was under way has arrived by then."""
+PATIENCE = 0.8
+"""A write run later than this share of the timeout after it was sent counts as given up; clocks differ by less."""
 MAX_DISTRUSTED = 10_000
 WRONG_TYPE = "WRONGTYPE"
 
@@ -47,6 +49,8 @@ class RedisSessionCache:
         self._settings = settings
         self._clock = clock
         self._summary_seconds = summary_seconds
+        self._verify_ms = int(settings.verify_seconds * 1000)
+        self._patience_ms = int(settings.timeout_seconds * PATIENCE * 1000)
         self._distrusted: dict[str, None] = {}
 
     # --- messages
@@ -70,9 +74,11 @@ class RedisSessionCache:
         keys = _Keys(session.key)
         newest = messages[-self._settings.list_length :]
         about = (entries.born(session), newest[0].seq, entries.header(session), self._settings.ttl_seconds)
-        limits = (self._settings.list_length, self._now_ms(), self._verify_ms())
+        limits = (self._settings.list_length, self._now_ms(), self._verify_ms)
         try:
-            self._run(scripts.PUSH, (keys.header, keys.messages), *about, *limits, entries.lines(newest))
+            self._run(
+                scripts.PUSH, (keys.header, keys.messages), *about, *limits, entries.lines(newest), self._patience_ms
+            )
         except CacheUnavailableError as error:
             self._distrust(keys, error)
             raise
@@ -81,10 +87,10 @@ class RedisSessionCache:
         """Replace the list by what the database gave, unless something newer was pushed meanwhile."""
         keys = _Keys(session.key)
         about = (entries.born(session), session.last_seq, entries.header(session), self._settings.ttl_seconds)
-        limits = (self._now_ms(), self._verify_ms())
+        limits = (self._now_ms(), self._verify_ms)
         summary = (entries.summary_entry(session.summary), session.summary.upto_seq) if session.summary else ("", 0)
         newest_first = entries.lines(messages[: -self._settings.list_length - 1 : -1])
-        arguments = (*about, *limits, *summary, self._summary_seconds, newest_first)
+        arguments = (*about, *limits, *summary, self._summary_seconds, newest_first, self._patience_ms)
         self._run(scripts.REFILL, (keys.header, keys.messages, keys.summary), *arguments)
         if messages:
             self._distrusted.pop(keys.header, None)
@@ -164,9 +170,6 @@ class RedisSessionCache:
 
     def _now_ms(self) -> int:
         return int(self._clock.now().timestamp() * 1000)
-
-    def _verify_ms(self) -> int:
-        return int(self._settings.verify_seconds * 1000)
 
 
 class _Keys:

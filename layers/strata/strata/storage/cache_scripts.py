@@ -43,7 +43,7 @@ PUSH = (
     _CLOCK
     + _LINES
     + """
--- KEYS header list  ARGV born first session ttl length sent verify entries
+-- KEYS header list  ARGV born first session ttl length sent verify entries patience
 local h = redis.call('HMGET', KEYS[1], 'last', 'born', 'shut')
 local entries = lines(ARGV[8])
 local first, last = tonumber(ARGV[2]), tonumber(h[1])
@@ -58,7 +58,7 @@ elseif redis.call('LLEN', KEYS[2]) > 0 then redis.call('DEL', KEYS[2]) end
 redis.call('LPUSH', KEYS[2], unpack(entries, 1 + skip))
 redis.call('LTRIM', KEYS[2], 0, ARGV[5] - 1)
 local fresh = 0
-if now - ARGV[6] < 1000 then fresh = now + ARGV[7] end
+if now - ARGV[6] < tonumber(ARGV[9]) then fresh = now + ARGV[7] end
 redis.call('HSET', KEYS[1], 'last', newest, 'born', ARGV[1], 'session', ARGV[3], 'fresh', string.format('%.0f', fresh))
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 redis.call('EXPIRE', KEYS[2], ARGV[4])
@@ -67,15 +67,15 @@ return 'pushed'
 )
 """Adds entries (a line each, oldest first) behind the newest. A gap empties the list first; what is there is left out.
 
-A push that arrives more than a second after it was sent is stored, but vouches for nothing: others may have been lost
-since.
+A push that is run later than its sender waited is stored, but vouches for nothing: the sender has given it up, and may
+have given up others since.
 """
 
 REFILL = (
     _CLOCK
     + _LINES
     + """
--- KEYS header list summary  ARGV born last session ttl sent verify summary summary_upto summary_ttl entries
+-- KEYS header list summary  ARGV born last session ttl sent verify summary summary_upto summary_ttl entries patience
 local h = redis.call('HMGET', KEYS[1], 'last', 'born', 'shut')
 local last = tonumber(h[1])
 if (tonumber(h[3]) or 0) > now then return 'shut' end
@@ -89,7 +89,7 @@ if last ~= tonumber(ARGV[2]) or length < #entries then
   for i = 1, #entries, 1000 do redis.call('RPUSH', KEYS[2], unpack(entries, i, math.min(i + 999, #entries))) end
 end
 local fresh = 0
-if now - ARGV[5] < 1000 then fresh = now + ARGV[6] end
+if now - ARGV[5] < tonumber(ARGV[11]) then fresh = now + ARGV[6] end
 redis.call('HSET', KEYS[1], 'last', ARGV[2], 'born', ARGV[1], 'session', ARGV[3], 'fresh', string.format('%.0f', fresh))
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 redis.call('EXPIRE', KEYS[2], ARGV[4])

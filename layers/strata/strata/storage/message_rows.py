@@ -48,6 +48,8 @@ WRITTEN = (
     "said_at",
     "created_at",
 )
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _ROLES = {role.value: role for role in Role}
 _KINDS = {kind.value: kind for kind in Kind}
 
@@ -160,7 +162,7 @@ def reading(narrowed: Callable[[Select[Any]], Select[Any]]) -> Reading[Message]:
 
 def _draft(counted: Counted, agent_id: str, now: datetime) -> Draft:
     fields = _fields(counted.message)
-    body = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    body = _compact(fields)
     return Draft(
         counted=counted,
         message_id=counted.message.message_id or uuid.uuid4().hex,
@@ -185,5 +187,5 @@ def _fields(new: NewMessage) -> JsonObject:
 
 def _request_digest(new: NewMessage, fields: JsonObject) -> str:
     said_at = new.said_at.timestamp() if new.said_at else None
-    asked = json.dumps([new.role.value, new.kind.value, said_at, fields], ensure_ascii=False, sort_keys=True)
+    asked = _canonical([new.role.value, new.kind.value, said_at, fields])
     return hashlib.sha256(asked.encode()).hexdigest()
