@@ -57,7 +57,10 @@ def test_the_users_share_is_sixty_percent_and_the_rest_is_the_agents() -> None:
     ]
     lanes = [one.lane for one in injected(1_000, [*user, *own]).memories]
     assert 1.2 < lanes.count(Lane.USER) / lanes.count(Lane.AGENT) < 1.8
-    assert len(injected(1_000, user).memories) > 1.4 * lanes.count(Lane.USER)
+    alone = injected(1_000, user)
+    assert 0 < sum(one.tokens for one in alone.memories) <= 0.6 * 1_000
+    unused = injected(1_000, [*user[:3], *own])
+    assert [one.lane for one in unused.memories].count(Lane.AGENT) > lanes.count(Lane.AGENT)
 
 
 def test_a_long_memory_is_cut_visibly_and_named() -> None:

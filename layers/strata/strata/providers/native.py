@@ -40,7 +40,7 @@ class NativeProvider:
         )
 
     def search(self, query: ProviderQuery) -> ProviderHits:
-        """Search the collections of the query that the agent may read."""
+        """Search the collections of the query that the agent may read: sentences first, then turns."""
         return self._search(
             query.access,
             query.collections,
@@ -49,6 +49,7 @@ class NativeProvider:
             tags=query.tags,
             mode=query.mode,
             top_k=query.top_k,
+            turns_apart=True,
         )
 
     def add(self, scope: ProviderScope, draft: MemoryDraft, *, now: datetime) -> tuple[str, ...]:

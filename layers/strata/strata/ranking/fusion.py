@@ -17,11 +17,11 @@ from strata.ranking.mix import Mix
 from strata.ranking.query import Query
 from strata.ranking.shelf import NOBODY
 
-PRIOR_ROWS = 10
+PRIOR_ROWS = 5
 """How many unrelated rows a small collection is padded with in thought, so that three rows have a scale too."""
-KEYWORD_PRIOR = (0.03, 0.08)
 SEMANTIC_PRIOR = (0.0, 1.0)
-"""Mean and deviation of each signal among unrelated rows."""
+"""Mean and deviation of the signal among unrelated rows."""
+LEAST_WORDS = 10
 LEAST_DEVIATION = 1e-9
 
 
@@ -40,14 +40,20 @@ def fused(field: Field, query: Query, mix: Mix, mode: SearchMode, background: Ba
     semantic = None if mode is SearchMode.KEYWORD else signals.semantic(field, query, background)
     weights = mix.under(mode, semantic=semantic is not None)
     keyword = signals.keyword(field, query, field.statistics(query))
-    total = weights.keyword * standardised(keyword, allowed, KEYWORD_PRIOR)
+    prior = keyword_prior(query)
+    total = weights.keyword * standardised(keyword, allowed, prior)
     if semantic is not None:
         total += weights.semantic * standardised(semantic, allowed, SEMANTIC_PRIOR)
     if weights.window:
-        total += weights.window * standardised(signals.window(field, query), allowed, KEYWORD_PRIOR)
+        total += weights.window * standardised(signals.window(field, query), allowed, prior)
     total = _with_surroundings(field, _with_named(field, query, weights, total), query, weights)
     total = _with_session(field, weights, total, allowed)
     return Scored(np.where(allowed, total, -np.inf), semantic, keyword)
+
+
+def keyword_prior(query: Query) -> tuple[float, float]:
+    """Return mean and deviation of the keyword signals among unrelated rows: one ordinary word in common or none."""
+    return 0.0, 1.0 / max(LEAST_WORDS, len(query.terms))
 
 
 def standardised(values: Array, allowed: Array, prior: tuple[float, float]) -> Array:

@@ -40,7 +40,7 @@ class Mix:
         return self
 
 
-FACTS = Mix(semantic=0.55, keyword=0.45, speaker=0.3)
+FACTS = Mix(semantic=0.6, keyword=0.4, speaker=0.3)
 """Sentences that stand for themselves."""
 EPISODES = Mix(
     semantic=0.6,

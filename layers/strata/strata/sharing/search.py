@@ -5,7 +5,7 @@ they stand, under the agent's rights. More candidates are read than asked for, s
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from strata import config
 from strata.clock import Clock
@@ -14,7 +14,7 @@ from strata.model.context import SearchMode
 from strata.model.memories import Hit
 from strata.observability import logger
 from strata.ports import Access, CollectionView, Embedder, MemoryStore, ProviderHits
-from strata.ranking.mix import EPISODES, FACTS
+from strata.ranking.mix import EPISODES, FACTS, Mix
 from strata.ranking.query import Query, prepared
 from strata.ranking.ranked import Candidate, ranked
 from strata.ranking.shelf import Shelf, Tag
@@ -30,7 +30,8 @@ MOST_READ = 2_000
 RESTATED = 4
 """Hits read beyond what is asked for, in the place of those that only repeat another."""
 MAX_QUERY_CHARS = 2_000
-"""A longer question says what it is about at its beginning and its end."""
+MAX_EMBEDDED_CHARS = 600
+"""A longer question says what it is about at its beginning and its end; embedding it whole would take a second."""
 
 SEMANTIC_UNAVAILABLE = "semantic_unavailable"
 TAGS = "tags"
@@ -45,13 +46,15 @@ class _Ask:
     memory_types: Sequence[str] | None
     query: Query
     mode: SearchMode
+    mixes: tuple[Mix, ...] = (FACTS, EPISODES)
+    """What is searched: sentences, turns, or both."""
 
-    def shelves(self, indexes: Mapping[str, CollectionIndex], *, episodes: bool) -> list[Shelf]:
-        """Return what the agent may search, of turns or of sentences."""
+    def shelves(self, indexes: Mapping[str, CollectionIndex], mix: Mix) -> list[Shelf]:
+        """Return what the agent may search and a mix is for."""
         return [
             shelf
             for name, index in indexes.items()
-            for shelf in index.shelves([kind for kind in self._types(name) if (kind == EPISODE) is episodes])
+            for shelf in index.shelves([kind for kind in self._types(name) if (kind == EPISODE) is (mix is EPISODES)])
         ]
 
     def _types(self, collection: str) -> list[str]:
@@ -80,18 +83,22 @@ class SearchLibrary:
         mode: SearchMode = SearchMode.HYBRID,
         top_k: int | None = None,
         threshold: float = 0.0,
+        turns_apart: bool = False,
     ) -> ProviderHits:
         """Return the best hits with scores of at least ``threshold``, best first; one fact once.
 
         Collections and types that the agent may not read contribute nothing. A note says if meaning could not be
-        searched for. Raises StorageUnavailableError.
+        searched for. With ``turns_apart`` sentences are followed by turns of conversations, ``top_k`` of each, so that
+        neither keeps the other out. Raises StorageUnavailableError.
         """
-        text = shortened(text)
-        vector = None if mode is SearchMode.KEYWORD else self._embedded(text, query=True)
+        text = shortened(text, MAX_QUERY_CHARS)
+        question = shortened(text, MAX_EMBEDDED_CHARS)
+        vector = None if mode is SearchMode.KEYWORD else self._embedded(question, query=True)
         wanted = frozenset((tags or {}).items())
         ask = self._ask(access, collections, memory_types, self._query(access, text, vector, wanted), mode)
         limit = self._settings.top_k if top_k is None else top_k
-        hits = settled(self._hits(ask, limit + RESTATED, threshold))[:limit]
+        parts = [replace(ask, mixes=(mix,)) for mix in ask.mixes] if turns_apart else [ask]
+        hits = [found for part in parts for found in settled(self._hits(part, limit + RESTATED, threshold))[:limit]]
         notes = () if mode is SearchMode.KEYWORD or vector is not None else (SEMANTIC_UNAVAILABLE,)
         return ProviderHits(hits=tuple(found.hit for found in hits), notes=notes)
 
@@ -154,10 +161,13 @@ class SearchLibrary:
         """Sentences and turns are ranked each by their own rules and meet on the calibrated scale."""
         background = self._embedder.background
         with self._indexes.current(ask.access.tenant, ask.views) as indexes:
-            facts = ranked(ask.shelves(indexes, episodes=False), ask.query, FACTS, ask.mode, background, limit=limit)
-            turns = ranked(ask.shelves(indexes, episodes=True), ask.query, EPISODES, ask.mode, background, limit=limit)
-            best = sorted([*facts, *turns], key=lambda found: -found.score)[:limit]
-            return [_as_remembered(found, indexes, tagged=bool(ask.query.tags)) for found in best]
+            found = [
+                candidate
+                for mix in ask.mixes
+                for candidate in ranked(ask.shelves(indexes, mix), ask.query, mix, ask.mode, background, limit=limit)
+            ]
+            best = sorted(found, key=lambda candidate: -candidate.score)[:limit]
+            return [_as_remembered(candidate, indexes, tagged=bool(ask.query.tags)) for candidate in best]
 
     def _allowed(self, ask: _Ask, found: Sequence[ReadHit]) -> list[ReadHit]:
         """Return those that the agent may see now, as they stand now.
@@ -184,7 +194,7 @@ def _as_remembered(found: Candidate, indexes: Mapping[str, CollectionIndex], *, 
     return ReadHit(Hit(memory=memory, score=found.score, signals=signals), found.terms)
 
 
-def shortened(text: str) -> str:
-    """Return a question of at most ``MAX_QUERY_CHARS``: a long one by its beginning and its end."""
-    half = MAX_QUERY_CHARS // 2
-    return text if len(text) <= MAX_QUERY_CHARS else f"{text[:half]}\n{text[-half:]}"
+def shortened(text: str, limit: int) -> str:
+    """Return a text of about ``limit`` characters at most: a long one by its beginning and its end."""
+    half = limit // 2
+    return text if len(text) <= limit else f"{text[:half]}\n{text[-half:]}"
