@@ -1,16 +1,32 @@
 """Nothing can be changed, removed or reordered behind the product's back without being found."""
 
-import pytest
-from sqlalchemy import text
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+from sqlalchemy import Connection, text
+
+from strata import config
+from strata.clock import FakeClock
 from strata.sharing.units import NewUnit, UnitChange
+from strata.storage.engine import open_database
+from strata.storage.schema import migrate
+from strata.storage.tables import memory_table
 from tests.fakes.library import Shelf
 
 TABLE = "mem_user_preference"
 
 
 @pytest.fixture
-def filled(shelf: Shelf) -> Shelf:
+def filled(tmp_path: Path) -> Iterator[Shelf]:
+    clock = FakeClock()
+    database = open_database(config.Database(url=f"sqlite:///{tmp_path / 'strata.db'}"), clock)
+    migrate(database)
+    yield fill(Shelf(database, clock, "t"))
+    database.close()
+
+
+def fill(shelf: Shelf) -> Shelf:
     agent = shelf.access("adviser")
     for number in (1, 2, 3):
         unit = NewUnit(memory_type="user_preference", content=f"fact {number}", memory_id=f"m{number}")
@@ -23,11 +39,10 @@ def filled(shelf: Shelf) -> Shelf:
 def tamper(shelf: Shelf, *statements: str) -> list[tuple[str, str]]:
     """Change rows behind the product's back and return what is found."""
 
-    def work(connection: object) -> None:
+    def work(connection: Connection) -> None:
         for statement in statements:
-            connection.execute(text(statement), {"tenant": shelf.tenant.encode() if mysql else shelf.tenant})  # type: ignore[attr-defined]
+            connection.execute(text(statement), {"tenant": shelf.tenant})
 
-    mysql = shelf.database.dialect == "mysql"
     shelf.database.write(work)
     found = shelf.verification.verify(shelf.tenant).findings
     return [(finding.kind, finding.memory_id) for finding in found]
@@ -117,6 +132,4 @@ def test_a_whole_database_put_back_is_found_by_a_head_kept_elsewhere(filled: She
 
 
 def _columns() -> list[str]:
-    from strata.storage.tables import memory_table
-
     return [column.name for column in memory_table(TABLE).columns]
