@@ -47,31 +47,13 @@ def http_event(request: HttpRequest, matched: Matched, *, request_id: str, now: 
     headers = _joined((name.lower(), value) for name, value in request.headers)
     cookies = [cookie for cookie in headers.pop("cookie", "").replace(",", ";").split(";") if cookie.strip()]
     body, is_base64 = _body(request.body, headers.get("content-type", ""))
-    host = headers.get("host", "localhost")
     event: Event = {
         "version": "2.0",
         "routeKey": matched.route_key,
         "rawPath": matched.path,
         "rawQueryString": request.query,
         "headers": headers,
-        "requestContext": {
-            "accountId": ACCOUNT,
-            "apiId": "local",
-            "domainName": host,
-            "domainPrefix": host.split(".")[0].split(":")[0],
-            "http": {
-                "method": request.method,
-                "path": matched.path,
-                "protocol": request.protocol,
-                "sourceIp": request.source_ip,
-                "userAgent": headers.get("user-agent", ""),
-            },
-            "requestId": request_id,
-            "routeKey": matched.route_key,
-            "stage": "$default",
-            "time": now.strftime("%d/%b/%Y:%H:%M:%S +0000"),
-            "timeEpoch": int(now.timestamp() * 1000),
-        },
+        "requestContext": _request_context(request, matched, headers, request_id, now),
         "isBase64Encoded": is_base64,
     }
     if cookies:
@@ -83,6 +65,30 @@ def http_event(request: HttpRequest, matched: Matched, *, request_id: str, now: 
     if request.body:
         event["body"] = body
     return event
+
+
+def _request_context(
+    request: HttpRequest, matched: Matched, headers: Mapping[str, str], request_id: str, now: datetime
+) -> dict[str, Any]:
+    host = headers.get("host", "localhost")
+    return {
+        "accountId": ACCOUNT,
+        "apiId": "local",
+        "domainName": host,
+        "domainPrefix": host.split(".")[0].split(":")[0],
+        "http": {
+            "method": request.method,
+            "path": matched.path,
+            "protocol": request.protocol,
+            "sourceIp": request.source_ip,
+            "userAgent": headers.get("user-agent", ""),
+        },
+        "requestId": request_id,
+        "routeKey": matched.route_key,
+        "stage": "$default",
+        "time": now.strftime("%d/%b/%Y:%H:%M:%S +0000"),
+        "timeEpoch": int(now.timestamp() * 1000),
+    }
 
 
 def sqs_event(messages: Sequence[QueuedMessage], queue_arn: str) -> Event:
