@@ -1,0 +1,51 @@
+"""Ratios to a floor measured in the same run; both sides take turns, so that what else the machine does hits both."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+Work = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """The times of one operation and of its floor, in milliseconds."""
+
+    name: str
+    ours_ms: list[float]
+    floor_ms: list[float]
+
+    @property
+    def p50(self) -> float:
+        """Ratio of the medians."""
+        return median(self.ours_ms) / median(self.floor_ms)
+
+    @property
+    def p95(self) -> float:
+        """Ratio of the 95th percentiles."""
+        return quantiles(self.ours_ms, n=20)[-1] / quantiles(self.floor_ms, n=20)[-1]
+
+    def told(self) -> str:
+        """Print and return a line for people."""
+        line = (
+            f"{self.name:<44} {median(self.ours_ms):9.3f} ms   floor {median(self.floor_ms):9.3f} ms   "
+            f"ratio p50 {self.p50:6.2f}  p95 {self.p95:6.2f}"
+        )
+        print(line)  # noqa: T201 the benchmark's result
+        return line
+
+
+def against_floor(name: str, ours: Work, floor: Work, *, rounds: int = 60, warm: int = 5) -> Ratio:
+    """Time ``ours`` and ``floor`` alternately."""
+    for _ in range(warm):
+        ours()
+        floor()
+    pairs = [(_timed(ours), _timed(floor)) for _ in range(rounds)]
+    return Ratio(name=name, ours_ms=[pair[0] for pair in pairs], floor_ms=[pair[1] for pair in pairs])
+
+
+def _timed(work: Work) -> float:
+    started = time.perf_counter()
+    work()
+    return (time.perf_counter() - started) * 1_000
