@@ -156,3 +156,9 @@ def test_what_was_said_before_what_contradicts_it_does_not_go_there(rig: Rig, sh
     run = rig.settle(WUHAN, session="earlier", at=NOW)
     assert shelf.contents() == ["用户已搬到厦门"]
     assert run.state is RunState.SUCCEEDED
+
+
+@pytest.mark.parametrize("last", ["忌口：用户不喜欢吃辣", "偏好：用户不喜欢吃辣"])
+def test_what_one_session_itself_outdates_never_goes_there(rig: Rig, shelf: Shelf, last: str) -> None:
+    rig.settle(LIKES, last)
+    assert rig.contents() + shelf.contents() == ["用户不喜欢吃辣"]

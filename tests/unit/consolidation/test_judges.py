@@ -119,6 +119,11 @@ def test_nothing_new_asks_nobody() -> None:
     assert (judgement.candidates, chat.asked) == ((), [])
 
 
+def test_where_the_user_said_nothing_new_nobody_is_asked() -> None:
+    judgement, chat = judged(talk((U, "旧!"), (A, "好的"), new=[2]), memories("x"))
+    assert (judgement.judge, judgement.error, chat.asked) == ("rules", "", [])
+
+
 def test_too_little_time_is_left_to_the_next_attempt_but_not_for_ever() -> None:
     with pytest.raises(DeadlineExceededError):
         judged(ALLERGY, memories("用户对花生过敏"), seconds=10)

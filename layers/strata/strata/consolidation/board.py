@@ -8,6 +8,7 @@ it contradicts is written as already superseded. A safety fact stays visible bes
 change is said once more.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -63,7 +64,9 @@ class Board:
     def __init__(self, entries: Iterable[Entry], findings: Findings, *, leaves: bool) -> None:
         """``leaves``: memories that are no constraints go to an external provider."""
         self._live = {entry.id: entry for entry in entries}
-        self._findings = findings
+        self._findings: defaultdict[str, dict[str, Finding]] = defaultdict(dict)
+        for (key, entry_id), finding in findings.items():
+            self._findings[key][entry_id] = finding
         self._leaves = leaves
         self._proposals: dict[str, Proposal] = {}
         self.writes: dict[str, PlannedWrite] = {}
@@ -162,13 +165,22 @@ class Board:
         repeats: str | None = None,
         keep_old_visible: bool = False,
     ) -> None:
+        kept = [entry for entry in replaced if keep_old_visible or not self._is_called_off(entry, proposal)]
         self.writes[proposal.key] = replace(
             planned(proposal, action, reason=reason),
             repeats=repeats,
-            replaces=_ids(replaced, external=False),
-            replaces_external=_ids(replaced, external=True),
+            replaces=_ids(kept, external=False),
+            replaces_external=_ids(kept, external=True),
             keep_old_visible=keep_old_visible,
         )
+
+    def _is_called_off(self, entry: Entry, successor: Proposal) -> bool:
+        """What this plan itself outdates never goes to an external provider, which keeps no history."""
+        write = self.writes.get(entry.id)
+        if write is None or not self._goes_abroad(write):
+            return False
+        self.writes[entry.id] = replace(write, superseded_by=successor.key)
+        return True
 
     def _add_outdated(self, proposal: Proposal, newer: Sequence[Entry]) -> None:
         """Keep what was said before the statement it contradicts: in the history, never among what holds."""
@@ -182,16 +194,16 @@ class Board:
 
     def _related(self, proposal: Proposal, *relations: Relation) -> list[Entry]:
         return [
-            entry
-            for entry in self._live.values()
-            if (found := self._findings.get((proposal.key, entry.id))) is not None and found.relation in relations
+            self._live[entry_id]
+            for entry_id, found in self._findings[proposal.key].items()
+            if found.relation in relations and entry_id in self._live
         ]
 
     def _reason(self, proposal: Proposal, entry: Entry) -> str:
-        return self._findings[proposal.key, entry.id].reason
+        return self._findings[proposal.key][entry.id].reason
 
-    def _goes_abroad(self, proposal: Proposal) -> bool:
-        return self._leaves and not (proposal.standing or proposal.safety)
+    def _goes_abroad(self, statement: Proposal | PlannedWrite) -> bool:
+        return self._leaves and not (statement.standing or statement.safety)
 
 
 def entry_of(proposal: Proposal) -> Entry:

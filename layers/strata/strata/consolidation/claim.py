@@ -49,9 +49,13 @@ class Hold:
 
     def keep(self) -> None:
         """Prolong the lease once half of it is over. Raises LeaseLostError if somebody has taken over."""
+        if self.lease.expires_at - self._clock.now() < timedelta(seconds=self._seconds / 2):
+            self.prolong()
+
+    def prolong(self) -> None:
+        """Prolong the lease. Raises LeaseLostError if somebody has taken over, or the run was erased."""
         now = self._clock.now()
-        if self.lease.expires_at - now < timedelta(seconds=self._seconds / 2):
-            self.lease = self._runs.extend(self.lease, self.run.tenant, seconds=self._seconds, now=now)
+        self.lease = self._runs.extend(self.lease, self.run.tenant, seconds=self._seconds, now=now)
 
 
 class Claim:

@@ -62,6 +62,8 @@ class Commit:
         if hold.run.plan is None:
             self._runs.save_plan(hold.lease, hold.run.tenant, plan)
             self._on_step("plan")
+        else:
+            hold.prolong()
         abroad = external(self._provider_for(hold.run.tenant, hold.run.agent_id))
         done = {receipt.key: receipt.memory_id for receipt in hold.run.receipts}
         waiting = [write for write in plan.writes if write.key not in done]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from strata.consolidation.conversation import Conversation
 from strata.consolidation.model_judge import ModelJudge
+from strata.consolidation.texts import is_of_user
 from strata.errors import DeadlineExceededError, InferenceUnavailableError, JudgeOutputError, StrataError
 from strata.model.runs import Judgement
 from strata.observability import count, logger
@@ -37,7 +38,8 @@ class Judge:
         Raises:
             DeadlineExceededError: too little time to ask the model, and another attempt will have more.
         """
-        if not conversation.new or self._model is None:
+        is_spoken_to = any(is_of_user(message) for message in conversation.fresh)
+        if self._model is None or not is_spoken_to:
             return self._by_rules(conversation)
         seconds = min(self._timeout_seconds, remaining_seconds() - RESERVE_SECONDS)
         if seconds < LEAST_SECONDS and not last_chance:
