@@ -32,6 +32,8 @@ _COMMON = (
     "--skip-name-resolve",
     f"--sql-mode={_STRICT}",
 )
+DURABLE = "--innodb-flush-log-at-trx-commit=1"
+"""For tests that kill a server and then ask for what it had acknowledged."""
 _CREATE_USER = f"""\
 CREATE USER IF NOT EXISTS '{_USER}'@'{HOST}' IDENTIFIED BY '{_PASSWORD}';
 GRANT ALL ON *.* TO '{_USER}'@'{HOST}' WITH GRANT OPTION;

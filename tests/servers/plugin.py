@@ -87,8 +87,8 @@ def mariadb_tls(
 
 @pytest.fixture(scope="module")
 def breakable_mariadb(mariadb_installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[databases.MariaDb]:
-    """A MariaDB server of this module's own, to kill and to pause."""
-    yield from _run(databases.MariaDb(tmp_path_factory.mktemp("mariadb"), mariadb_installed))
+    """A MariaDB server of this module's own, to kill and to pause. What it has committed survives its death."""
+    yield from _run(databases.MariaDb(tmp_path_factory.mktemp("mariadb"), mariadb_installed, databases.DURABLE))
 
 
 @pytest.fixture(scope="session")
