@@ -122,7 +122,7 @@ def under_load(
 
 
 def assert_kept(at: Desk, account: Account, keys: Sequence[SessionKey], messages: int = 60) -> None:
-    """Each acknowledged message is there once, at its seq, in its writer's order; no gaps; the cache equals the database."""
+    """Each acknowledged message is there once, at its seq, in its writer's order; no gaps; cache and database agree."""
     late_comer = desk(at.database.engine.url.render_as_string(hide_password=False), at.cache._settings.url)
     for key in keys:
         stored = at.log.tail(key, 10_000)

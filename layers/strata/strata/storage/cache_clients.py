@@ -118,7 +118,7 @@ class ElastiCacheLogin:
         url = signer.generate_presigned_url(
             request, operation_name="connect", expires_in=TOKEN_SECONDS, region_name=region
         )
-        return url.removeprefix("http://")
+        return str(url).removeprefix("http://")
 
 
 def _aws_session() -> Any:  # noqa: ANN401 boto3 is not typed here
