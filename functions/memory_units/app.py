@@ -1,7 +1,7 @@
 """Door: the shared library, agents and keys, reports, users, health."""
 
 from strata.edge.http import door
-from strata.edge.routes import agents, collections, history, memories, reports, service, users
+from strata.edge.routes import agents, collections, history, memories, reports, status, users
 
 handler = door(
     agents.router,
@@ -10,5 +10,5 @@ handler = door(
     history.router,
     reports.router,
     users.router,
-    service.router,
+    status.router,
 )

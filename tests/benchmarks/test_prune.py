@@ -19,39 +19,34 @@ from strata.dedup.reading import read
 STORED, CANDIDATES = 10_000, 200
 SEED = 20_250_602
 
-WHO = "用户 妈妈 爸爸 女儿 儿子 爷爷 奶奶 小李 老王 User Mom Dad Grandma Bob Alice Carol".split()
-WHAT = "香菜 花生 牛奶 咖啡 海鲜 榴莲 绿茶 钢琴 瑜伽 羽毛球 西班牙语 coffee peanuts hiking jazz sushi swimming yoga chess".split()
-SAYINGS = (
-    "{}不吃{}",
-    "{}喜欢{}",
-    "{}对{}过敏",
-    "{}每周三晚上学{}",
-    "{}讨厌{}，但是孩子喜欢",
-    "{}每天早上七点以后才能碰{}",
-    "{} likes {}",
-    "{} does not like {}",
-    "{} is allergic to {}",
-    "{} has {} class every Wednesday evening",
-    "{} takes {} twice a day",
+CHINESE = (
+    "用户 妈妈 爸爸 女儿 儿子 爷爷 奶奶 小李 老王 姐姐 哥哥".split(),
+    "香菜 花生 牛奶 咖啡 海鲜 榴莲 绿茶 钢琴 瑜伽 羽毛球 西班牙语 象棋 游泳 红烧肉 爵士乐 科幻小说".split(),
+    ("{}不吃{}", "{}喜欢{}", "{}对{}过敏", "{}每周三晚上学{}", "{}讨厌{}，但是孩子喜欢", "{}每天早上七点以后才能碰{}"),
+    ("", "，已经三年了", "，医生说的", "，周末除外", "，搬到杭州以后一直这样"),
 )
-EXTRAS = (
-    "",
-    "",
-    "，已经三年了",
-    "，医生说的",
-    "，周末除外",
-    " since last year",
-    " on weekends",
-    ", as confirmed in May",
+ENGLISH = (
+    "User Mom Dad Grandma Bob Alice Carol Dave Erin Frank".split(),
+    "coffee peanuts hiking jazz sushi swimming yoga chess pottery opera cycling Spanish horror-films gardening".split(),
+    (
+        "{} likes {}",
+        "{} does not like {}",
+        "{} is allergic to {}",
+        "{} has {} class every Wednesday evening",
+        "{} gave up {}",
+    ),
+    ("", " since last year", " on weekends", ", as confirmed in May", " because of the doctor's advice"),
 )
 
 
 def sentences(count: int, rng: random.Random) -> list[str]:
-    """Short memories, some alike; a number keeps most of them apart."""
-    return [
-        rng.choice(SAYINGS).format(rng.choice(WHO), rng.choice(WHAT)) + rng.choice(EXTRAS) + f" {rng.randrange(1_000)}"
-        for _ in range(count)
-    ]
+    """Short memories in two languages, some alike; a number keeps most of them apart."""
+    return [_sentence(rng.choice((CHINESE, ENGLISH)), rng) for _ in range(count)]
+
+
+def _sentence(language: tuple[Sequence[str], ...], rng: random.Random) -> str:
+    who, what, sayings, extras = (rng.choice(words) for words in language)
+    return sayings.format(who, what) + extras + f" {rng.randrange(1_000)}"
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

@@ -1,5 +1,7 @@
 """The running service: every flow, wired once."""
 
+from collections.abc import Callable
+
 from strata.bootstrap import consolidating, health, maintaining
 from strata.bootstrap.providing import Providing
 from strata.bootstrap.stores import open_stores
@@ -85,9 +87,11 @@ class Runtime:
 
     def _wire_library(self) -> None:
         stores, clock, limits = self._stores, self.clock, self.settings.library
-        self.events, self.runs = stores.events, stores.runs
+        self.events, self.runs, self.types = stores.events, stores.runs, stores.types
         self.agents = Agents(stores.agents, clock)
-        self._authenticator = Authenticator(stores.agents, clock, self.settings.auth)
+        self._authenticator = Authenticator(
+            stores.agents, clock, self.settings.auth, bootstrap_key=self._bootstrap_key()
+        )
         self.collections = Collections(stores.collections, stores.types, clock)
         self.grants = Grants(stores.collections, stores.types, stores.events, clock)
         self.searching = SearchLibrary(stores.memories, stores.embedder, clock, limits)
@@ -172,6 +176,10 @@ class Runtime:
 
     def _open_provider(self, name: ProviderName) -> Provider:
         return open_provider(name, self.settings.providers, self.clock, _secret)
+
+    def _bootstrap_key(self) -> Callable[[], str]:
+        secret = self.settings.auth.bootstrap_admin_key_secret
+        return Secret(secret).text if secret else str
 
     def _fold(self, run: Run, _talk: Conversation) -> None:
         self._summarise(SessionKey(tenant=run.tenant, session_id=run.session_id))

@@ -11,6 +11,7 @@ from strata.errors import StrataError
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "agents": ("strata.cli.agents:agents", "Agents, their profiles and keys."),
+    "audit": ("strata.cli.audit:audit", "Weekly reports and the audit trail."),
     "collections": ("strata.cli.collections:collections", "Policies of collections and registrations."),
     "demo": ("strata.cli.demo:demo", "A household's day with three agents, checked as it goes."),
     "history": ("strata.cli.history:history", "Versions of a memory: list, compare, roll back."),
@@ -18,6 +19,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "memories": ("strata.cli.memories:memories", "Search, write, import and export memories."),
     "replay": ("strata.cli.replay:replay", "Feed a transcript through the HTTP API, session by session."),
     "runs": ("strata.cli.runs:runs", "Consolidation runs: list, show, replay, undo."),
+    "types": ("strata.cli.types:types", "Memory types and their tables."),
 }
 
 

@@ -1,11 +1,13 @@
 """``strata agents``: profiles and keys."""
 
+from datetime import datetime
 from typing import Any
 
 import click
 
 from strata.cli.connection import as_json, connected
-from strata.cli.output import show, show_or_table
+from strata.cli.operator import access, product
+from strata.cli.output import show, show_or_table, table
 from strata.client import MemoryClient
 from strata.client.transport import quoted
 
@@ -64,3 +66,22 @@ def key(client: MemoryClient, agent_id: str, role: str | None) -> None:
 def revoke(client: MemoryClient, agent_id: str, key_id: str) -> None:
     """Revoke a key."""
     show(client.call("DELETE", f"/v1/agents/{quoted(agent_id)}/keys/{quoted(key_id)}"))
+
+
+@agents.command()
+@click.argument("agent_id")
+@click.option("--since", required=True, help="Instant with an offset, e.g. 2026-03-10T08:00:00+08:00.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def undo(agent_id: str, since: str, *, yes: bool) -> None:
+    """Show what an agent wrote since an instant, ask, and take it back as new versions."""
+    with product() as runtime:
+        plan = runtime.undo.of_agent(access(runtime), agent_id, datetime.fromisoformat(since))
+        rows = [
+            {"memory_id": step.memory_id, "change": step.change.value, "from": step.from_version, "to": step.to_version}
+            for step in plan.steps
+        ]
+        table(rows, ("memory_id", "change", "from", "to"))
+        if not yes:
+            click.confirm(f"Take back {len(rows)} memories?", abort=True, err=True)
+        done = runtime.undo.of_agent(access(runtime), agent_id, datetime.fromisoformat(since), dry_run=False)
+    click.echo(f"{done.applied} taken back, {len(done.kept)} left as they are")

@@ -1,5 +1,6 @@
 """``strata history``: versions of a memory."""
 
+import difflib
 from dataclasses import asdict
 
 import click
@@ -63,3 +64,30 @@ def reads(client: MemoryClient, collection: str, memory_id: str, version: int | 
     """List who was given the memory, newest first."""
     rows = client.reads(collection, memory_id, version=version)
     show_or_table(rows, rows, ("agent_id", "version", "session_id", "read_at"), json_=as_json)
+
+
+@history.command()
+@OF_MEMORY[0]
+@OF_MEMORY[1]
+@click.argument("old", type=int)
+@click.argument("new", type=int)
+@connected
+def diff(client: MemoryClient, collection: str, memory_id: str, old: int, new: int) -> None:
+    """Compare two versions word by word: [-gone-] {+come+}."""
+    contents = {version.version: version.content for version in client.history(collection, memory_id)}
+    if not {old, new} <= contents.keys():
+        raise click.BadParameter(f"there are versions {min(contents)} to {max(contents)}")
+    click.echo(compared(contents[old], contents[new]))
+
+
+def compared(old: str, new: str) -> str:
+    """Return the newer text with what went and what came marked in it."""
+    pieces: list[str] = []
+    matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
+    for kind, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if kind == "equal":
+            pieces.append(old[old_from:old_to])
+            continue
+        pieces.append(f"[-{old[old_from:old_to]}-]" if old_to > old_from else "")
+        pieces.append(f"{{+{new[new_from:new_to]}+}}" if new_to > new_from else "")
+    return "".join(pieces)

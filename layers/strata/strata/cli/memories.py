@@ -1,10 +1,12 @@
 """``strata memories``: the library."""
 
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
 from strata.cli.connection import as_json, connected
+from strata.cli.operator import access, product
 from strata.cli.output import show, show_or_table
 from strata.client import MemoryClient
 
@@ -100,6 +102,40 @@ def get(client: MemoryClient, collection: str, memory_id: str) -> None:
 def delete(client: MemoryClient, collection: str, memory_id: str, reason: str) -> None:
     """Delete a memory; consolidation does not bring it back."""
     client.delete_memory(collection, memory_id, reason=reason)
+
+
+@memories.command()
+@click.argument("collection")
+@click.argument("memory_id")
+@click.option("--reason", default="", help="Why.")
+def restore(collection: str, memory_id: str, reason: str) -> None:
+    """Bring a deleted or superseded memory back as a new version."""
+    with product() as runtime:
+        written = runtime.library.restore(access(runtime), collection, memory_id, reason=reason)
+    click.echo(f"{written.memory.memory_id} is back as version {written.memory.version}")
+
+
+@memories.command("export")
+@click.argument("collection")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def export_lines(collection: str, file: Path) -> None:
+    """Write the memories of a collection to FILE, one JSON line each."""
+    with product() as runtime, file.open("w", encoding="utf-8") as out:
+        written = sum(bool(out.write(line)) for line in runtime.transfer.export(access(runtime), collection))
+    click.echo(f"{written} memories")
+
+
+@memories.command("import")
+@click.argument("collection")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def import_lines(collection: str, file: Path) -> None:
+    """Write exported memories as they were; those that are there already stay. Exit status 1 if a line was refused."""
+    with product() as runtime, file.open(encoding="utf-8") as lines:
+        done = runtime.transfer.import_lines(access(runtime), collection, lines)
+    click.echo(f"{done.written} written, {done.present} were there")
+    for number, reason in done.refused:
+        click.echo(f"line {number}: {reason}", err=True)
+    raise SystemExit(1 if done.refused else 0)
 
 
 def _pairs(tags: tuple[str, ...]) -> dict[str, str]:

@@ -3,11 +3,13 @@
 import click
 
 from strata.cli.connection import as_json, connected
-from strata.cli.output import show, show_or_table
+from strata.cli.operator import access, product
+from strata.cli.output import show, show_or_table, table
 from strata.client import MemoryClient
 from strata.client.transport import quoted
 
 COLUMNS = ("run_id", "session_id", "agent_id", "state", "judge", "counts", "error_code", "created_at")
+DRY_RUN_SECONDS = 120.0
 STATES = ["queued", "running", "planned", "succeeded", "failed", "parked", "undone"]
 
 
@@ -61,6 +63,19 @@ def undo(client: MemoryClient, run_id: str, *, yes: bool) -> None:
     if not yes:
         click.confirm(f"Take back everything that {run_id} wrote?", abort=True, err=True)
     show(_acted(client, run_id, "undo"))
+
+
+@runs.command("dry-run")
+@click.argument("run_id")
+def dry_run(run_id: str) -> None:
+    """Show the plan that a run would have now; nothing is written. A model, if there is one, is asked."""
+    with product() as runtime:
+        plan = runtime.dry_run(access(runtime).tenant, run_id, remaining_seconds=lambda: DRY_RUN_SECONDS)
+    rows = [
+        {"action": write.action.value, "type": write.memory_type, "content": write.content, "reason": write.reason}
+        for write in plan.writes
+    ]
+    table(rows, ("action", "type", "content", "reason"), title=f"judged by {plan.judge}")
 
 
 def _acted(client: MemoryClient, run_id: str, action: str) -> object:

@@ -7,10 +7,8 @@ may be unsafe. A late thread is left to its own timeouts; the two pools are apar
 the constraints waiting.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as LateError
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from strata import config
@@ -19,11 +17,11 @@ from strata.context import answer
 from strata.context.choice import chosen, without_window
 from strata.context.gather import Gather
 from strata.context.inject import Inject, Injection
-from strata.errors import DeadlineExceededError, StrataError
+from strata.context.pending import LongTerm, Pending, milliseconds
+from strata.errors import StrataError
 from strata.model.agents import AgentProfile, Caller
 from strata.model.context import ContextRequest, Degraded, LoadedContext
 from strata.model.events import Read
-from strata.model.memories import Hit, Memory
 from strata.observability import count, logger
 from strata.ports import Access, ShortTerm, WindowReader
 from strata.tokens.counter import MESSAGE_TOKENS, TokenCounter
@@ -31,16 +29,6 @@ from strata.tokens.counter import MESSAGE_TOKENS, TokenCounter
 T = TypeVar("T")
 EnterReads = Callable[[str, Sequence[Read]], None]
 """(tenant, reads): enters deliveries in the read ledger."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _LongTerm:
-    """The long-term side of one load, as far as it came."""
-
-    standing: Sequence[Memory] = ()
-    hits: Sequence[Hit] = ()
-    degraded: tuple[Degraded, ...] = ()
-    milliseconds: float = 0.0
 
 
 class LoadContext:
@@ -83,9 +71,9 @@ class LoadContext:
         injection = self._injected(request, short, long)
         self._enter_reads(caller, request, injection)
         timings = {
-            "short_term": _ms(started, short_done),
-            "long_term": long.milliseconds,
-            "total": _ms(started, self._clock.monotonic()),
+            "short_term": milliseconds(started, short_done),
+            "long_term": long.took_ms,
+            "total": milliseconds(started, self._clock.monotonic()),
         }
         return self._loaded(short, long, injection, timings)
 
@@ -94,13 +82,13 @@ class LoadContext:
         self._constraint_threads.shutdown(wait=False, cancel_futures=True)
         self._search_threads.shutdown(wait=False, cancel_futures=True)
 
-    def _begun(self, access: Access, profile: AgentProfile, request: ContextRequest, started: float) -> "_Pending":
+    def _begun(self, access: Access, profile: AgentProfile, request: ContextRequest, started: float) -> "Pending":
         reason = _why_off(profile)
         if reason:
-            return _Pending(self._clock, started, {}, off=reason)
+            return Pending(self._clock, started, {}, off=reason)
         seconds = (request.deadline_ms or self._settings.deadline_ms) / 1_000
         now = self._clock.now()
-        return _Pending(
+        return Pending(
             self._clock,
             started,
             {"constraints": started + self._constraint_seconds(seconds), "long_term": started + seconds},
@@ -128,7 +116,7 @@ class LoadContext:
     def _memory_budget(self, request: ContextRequest) -> int:
         return _given(request.memory_budget_tokens, self._settings.memory_tokens)
 
-    def _injected(self, request: ContextRequest, short: ShortTerm, long: _LongTerm) -> Injection:
+    def _injected(self, request: ContextRequest, short: ShortTerm, long: LongTerm) -> Injection:
         total = _given(request.total_budget_tokens, self._settings.total_tokens)
         left = total - self._sent_tokens(short)
         hits = without_window(long.hits, request.session_id, short.window.messages)
@@ -162,7 +150,7 @@ class LoadContext:
             count("ReadLedgerFailed")
 
     def _loaded(
-        self, short: ShortTerm, long: _LongTerm, injection: Injection, timings: dict[str, float]
+        self, short: ShortTerm, long: LongTerm, injection: Injection, timings: dict[str, float]
     ) -> LoadedContext:
         summary = short.window.summary
         sent = self._sent_tokens(short)
@@ -186,55 +174,6 @@ class LoadContext:
         )
 
 
-class _Pending:
-    """The long-term side while it is under way."""
-
-    def __init__(
-        self,
-        clock: Clock,
-        started: float,
-        deadlines: Mapping[str, float],
-        *,
-        off: Degraded | None = None,
-        standing: "Future[list[Memory]] | None" = None,
-        found: "Future[object] | None" = None,
-    ) -> None:
-        self._clock = clock
-        self._started = started
-        self._deadlines = deadlines
-        self._off = off
-        self._standing = standing
-        self._found = found
-        self._degraded: list[Degraded] = [off] if off else []
-
-    def joined(self) -> _LongTerm:
-        """Return what there is when the deadline comes; what is missing is named."""
-        found = self._result(self._found, "long_term")
-        standing = self._result(self._standing, "constraints")
-        self._degraded += [Degraded(part="long_term", code=note) for note in getattr(found, "notes", ())]
-        return _LongTerm(
-            standing=standing or (),
-            hits=getattr(found, "hits", ()),
-            degraded=tuple(self._degraded),
-            milliseconds=_ms(self._started, self._clock.monotonic()),
-        )
-
-    def _result(self, future: "Future[T] | None", part: str) -> T | None:
-        if future is None:
-            return None
-        try:
-            return future.result(max(0.0, self._deadlines[part] - self._clock.monotonic()))
-        except LateError:
-            future.cancel()
-            error: StrataError = DeadlineExceededError()
-        except StrataError as failure:
-            error = failure
-        logger.warning("context.degraded", extra={"part": part, "code": error.code})
-        count("ContextDegraded", dimensions={"part": part, "code": error.code})
-        self._degraded.append(Degraded(part=part, code=error.code, detail=error.message))
-        return None
-
-
 def _why_off(profile: AgentProfile) -> Degraded | None:
     if not profile.open_long_memory:
         return Degraded(part="long_term", code="long_memory_off", detail="open_long_memory is false.")
@@ -250,7 +189,3 @@ def _unforeseen(failure: BaseException) -> BaseException | None:
 
 def _given(value: int | None, default: int) -> int:
     return default if value is None else value
-
-
-def _ms(since: float, until: float) -> float:
-    return round((until - since) * 1_000, 3)

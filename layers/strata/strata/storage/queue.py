@@ -63,7 +63,7 @@ def body_of(notice: RunNotice) -> str:
         "run_id": notice.run_id,
         "upto_seq": notice.upto_seq,
     }
-    body = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    body = json.dumps(document, separators=(",", ":"))
     if len(body.encode()) > MAX_BYTES:
         raise PayloadTooLargeError
     return body

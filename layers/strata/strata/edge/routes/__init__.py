@@ -9,7 +9,7 @@ from strata.edge.routes import (
     messages,
     reports,
     runs,
-    service,
+    status,
     users,
     working,
 )
@@ -25,6 +25,6 @@ ROUTERS = (
     history.router,
     reports.router,
     users.router,
-    service.router,
+    status.router,
 )
 """Every route of the API, in the order of the document."""

@@ -10,7 +10,7 @@ from strata.edge.answers import answers
 from strata.edge.callers import AdminOf, RuntimeOf
 from strata.edge.http import serialised
 from strata.edge.schemas.ids import PathId
-from strata.edge.schemas.service import AuditsOut, EventOut, EventsOut, ReportOut
+from strata.edge.schemas.status import AuditsOut, EventOut, EventsOut, ReportOut
 from strata.maintenance.page import render
 
 router = APIGatewayHttpRouter()
@@ -41,9 +41,7 @@ def audits(caller: AdminOf, runtime: RuntimeOf) -> AuditsOut:
 
 
 @router.get("/v1/audits/<week>", summary="One report", responses=answers(ReportOut, also=(403,)), tags=["audit"])
-def audit(
-    week: PathId, caller: AdminOf, runtime: RuntimeOf, accept: Annotated[str, Header()] = ""
-) -> Response[str]:
+def audit(week: PathId, caller: AdminOf, runtime: RuntimeOf, accept: Annotated[str, Header()] = "") -> Response[str]:
     """Return a weekly report: JSON, or a page with charts where ``Accept`` prefers HTML."""
     report = runtime.audits.get(caller.tenant, week)
     if "text/html" in accept:

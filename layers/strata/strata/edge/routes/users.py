@@ -7,7 +7,7 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 from strata.edge.answers import answers
 from strata.edge.callers import AdminOf, RuntimeOf
 from strata.edge.schemas.ids import PathId
-from strata.edge.schemas.service import ErasedOut, ExportOut
+from strata.edge.schemas.status import ErasedOut, ExportOut
 from strata.ports import Access
 
 router = APIGatewayHttpRouter()

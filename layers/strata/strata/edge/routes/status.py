@@ -7,7 +7,7 @@ from strata import __version__
 from strata.edge import openapi
 from strata.edge.answers import answers
 from strata.edge.callers import RuntimeOf
-from strata.edge.schemas.service import DependencyOut, HealthOut
+from strata.edge.schemas.status import DependencyOut, HealthOut
 
 router = APIGatewayHttpRouter()
 

@@ -1,0 +1,82 @@
+"""The long-term side of a load while it is under way, and what of it is there when its time is up."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as LateError
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from strata.clock import Clock
+from strata.errors import DeadlineExceededError, StrataError
+from strata.model.context import Degraded
+from strata.model.memories import Hit, Memory
+from strata.observability import count, logger
+
+if TYPE_CHECKING:
+    from strata.ports import ProviderHits
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, kw_only=True)
+class LongTerm:
+    """The long-term side of one load, as far as it came."""
+
+    standing: Sequence[Memory] = ()
+    hits: Sequence[Hit] = ()
+    degraded: tuple[Degraded, ...] = ()
+    took_ms: float = 0.0
+
+
+class Pending:
+    """The long-term side while it is under way."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        started: float,
+        deadlines: Mapping[str, float],
+        *,
+        off: Degraded | None = None,
+        standing: "Future[list[Memory]] | None" = None,
+        found: "Future[ProviderHits] | None" = None,
+    ) -> None:
+        self._clock = clock
+        self._started = started
+        self._deadlines = deadlines
+        self._off = off
+        self._standing = standing
+        self._found = found
+        self._degraded: list[Degraded] = [off] if off else []
+
+    def joined(self) -> LongTerm:
+        """Return what there is when the deadline comes; what is missing is named."""
+        found = self._result(self._found, "long_term")
+        standing = self._result(self._standing, "constraints")
+        self._degraded += [Degraded(part="long_term", code=note) for note in (found.notes if found else ())]
+        return LongTerm(
+            standing=standing or (),
+            hits=found.hits if found else (),
+            degraded=tuple(self._degraded),
+            took_ms=milliseconds(self._started, self._clock.monotonic()),
+        )
+
+    def _result(self, future: "Future[T] | None", part: str) -> T | None:
+        if future is None:
+            return None
+        try:
+            return future.result(max(0.0, self._deadlines[part] - self._clock.monotonic()))
+        except LateError:
+            future.cancel()
+            error: StrataError = DeadlineExceededError()
+        except StrataError as failure:
+            error = failure
+        logger.warning("context.degraded", extra={"part": part, "code": error.code})
+        count("ContextDegraded", dimensions={"part": part, "code": error.code})
+        self._degraded.append(Degraded(part=part, code=error.code, detail=error.message))
+        return None
+
+
+def milliseconds(since: float, until: float) -> float:
+    """Return the time between two readings of a monotonic clock, in milliseconds."""
+    return round((until - since) * 1_000, 3)
