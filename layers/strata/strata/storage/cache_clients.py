@@ -9,9 +9,9 @@ import certifi
 
 from strata import config
 from strata.errors import CacheUnavailableError, ConfigurationError
+from strata.storage.signing import login_token
 
 IN_PROCESS = "memory"
-TOKEN_SECONDS = 900
 _TRUE = frozenset({"1", "true", "yes"})
 
 _in_process: dict[str, Any] = {}
@@ -74,54 +74,22 @@ def _fake(url: str) -> Any:  # noqa: ANN401 fakeredis is optional
 
 
 class ElastiCacheLogin:
-    """Signs a token for every connection: it is valid for 15 minutes and good for one login.
+    """Signs a token for every connection. What the client asks of a ``redis.credentials.CredentialProvider``."""
 
-    What the client asks of a ``redis.credentials.CredentialProvider``.
-    """
-
-    def __init__(self, settings: config.Cache, session: Callable[[], Any] | None = None) -> None:
+    def __init__(self, settings: config.Cache) -> None:
         self._settings = settings
-        self._session = session or _aws_session
 
     def get_credentials(self) -> tuple[str, str]:
-        """Return user name and token."""
+        """Return user name and token. Raises CacheUnavailableError."""
         from botocore.exceptions import BotoCoreError
 
-        session = self._session()
+        user = self._settings.iam_user
+        kind = {"ResourceType": "ServerlessCache"} if self._settings.iam_serverless else {}
         try:
-            return self._settings.iam_user, self._token(session)
+            return user, login_token("elasticache", self._settings.iam_cache_name, {"User": user, **kind})
         except BotoCoreError as error:
-            message = f"No token can be signed for the cache ({type(error).__name__})."
-            raise CacheUnavailableError(message) from error
+            raise CacheUnavailableError(fields={"cache_error": type(error).__name__}) from error
 
     async def get_credentials_async(self) -> tuple[str, str]:
         """Return the same; the client's protocol has it."""
         return self.get_credentials()
-
-    def _token(self, session: Any) -> str:  # noqa: ANN401 boto3 makes its sessions at run time
-        from botocore.model import ServiceId
-        from botocore.signers import RequestSigner
-
-        region = session.region_name
-        service = "elasticache"
-        signer = RequestSigner(ServiceId(service), region, service, "v4", session.get_credentials(), session.events)
-        query = {"Action": "connect", "User": self._settings.iam_user}
-        if self._settings.iam_serverless:
-            query["ResourceType"] = "ServerlessCache"
-        request = {
-            "method": "GET",
-            "url": f"http://{self._settings.iam_cache_name}/?{urlencode(query)}",
-            "body": {},
-            "headers": {},
-            "context": {},
-        }
-        url = signer.generate_presigned_url(
-            request, operation_name="connect", expires_in=TOKEN_SECONDS, region_name=region
-        )
-        return str(url).removeprefix("http://")
-
-
-def _aws_session() -> Any:  # noqa: ANN401 boto3 is not typed here
-    import boto3
-
-    return boto3.Session()

@@ -14,8 +14,9 @@ from sqlalchemy import event
 from sqlalchemy.engine import Dialect, Engine
 
 from strata import config
-from strata.errors import ConfigurationError
-from strata.storage.secrets import Secret, rds_token
+from strata.errors import ConfigurationError, StorageUnavailableError
+from strata.storage.secrets import Secret
+from strata.storage.signing import login_token
 
 FOUND_ROWS = 2
 """Client flag: an update that writes equal values still counts its row."""
@@ -76,7 +77,13 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 t
 
 
 def _with_token(_dialect: Dialect, _record: object, _arguments: object, options: dict[str, Any]) -> None:
-    options["password"] = rds_token(options["host"], int(options.get("port") or _DEFAULT_PORT), options["user"])
+    from botocore.exceptions import BotoCoreError
+
+    address = f"{options['host']}:{options.get('port') or _DEFAULT_PORT}"
+    try:
+        options["password"] = login_token("rds-db", address, {"DBUser": options["user"]})
+    except BotoCoreError as error:
+        raise StorageUnavailableError(fields={"reason": type(error).__name__}) from error
 
 
 def _with_secret(secret: Secret) -> Callable[[Dialect, object, list[Any], dict[str, Any]], Any]:

@@ -1,4 +1,4 @@
-"""Secrets and tokens of AWS: fetched late, kept in memory, never logged."""
+"""Secrets of AWS: fetched late, kept in memory, never logged."""
 
 import json
 import threading
@@ -65,8 +65,3 @@ class Secret:
         except (BotoCoreError, ClientError) as error:
             message = f"A secret cannot be read ({type(error).__name__})."
             raise TransientError(message) from error
-
-
-def rds_token(host: str, port: int, user: str) -> str:
-    """Return an IAM token for one login to RDS; signed here, valid for 15 minutes."""
-    return str(aws_client("rds").generate_db_auth_token(DBHostname=host, Port=port, DBUsername=user))
