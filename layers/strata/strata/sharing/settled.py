@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from strata.dedup.guard import PairKind, decide
 from strata.model.memories import Hit, Memory
@@ -9,6 +10,7 @@ from strata.sharing.index import EPISODE
 
 ALIKE = 0.6
 """Share of search terms in common from which a pair is looked at closely."""
+REMEMBERED_PAIRS = 4_096
 CLOSE_LOOKS = 4
 """Pairs looked at closely in one search: each costs a tenth of a millisecond."""
 
@@ -59,7 +61,7 @@ def _alike(kept: Sequence[ReadHit], found: ReadHit) -> list[ReadHit]:
 def _settle(kept: list[ReadHit], better: ReadHit, found: ReadHit) -> bool:
     """Give a hit its place beside one like it; tell whether that was needed."""
     place = kept.index(better)
-    kind = decide(better.hit.memory.content, found.hit.memory.content).kind
+    kind = _kind(better.hit.memory.content, found.hit.memory.content)
     if kind is PairKind.MERGE:
         kept[place] = replace(better, hit=replace(better.hit, signals=_signals(better.hit, found.hit)))
         return True
@@ -67,6 +69,12 @@ def _settle(kept: list[ReadHit], better: ReadHit, found: ReadHit) -> bool:
         kept.insert(place, replace(found, hit=replace(found.hit, score=better.hit.score)))
         return True
     return False
+
+
+@lru_cache(maxsize=REMEMBERED_PAIRS)
+def _kind(old: str, new: str) -> PairKind:
+    """The same memories are found together again and again."""
+    return decide(old, new).kind
 
 
 def _successors_first(kept: list[ReadHit]) -> list[ReadHit]:

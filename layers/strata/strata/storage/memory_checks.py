@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, literal, select, union_all
+from sqlalchemy import BindParameter, Select, bindparam, literal, select, union_all
 
 from strata.model.memories import MemoryType
-from strata.storage.columns import Id
+from strata.storage.columns import ID_BYTES, Id
 from strata.storage.rights import TENANT, live, may, memory_allows
 from strata.storage.tables import collections, memory_table
 
@@ -27,21 +27,24 @@ def present_versions(types: tuple[MemoryType, ...], places: int, *, bypass: bool
     return query.where(may("read", bypass=bypass, memory_type=found.c.memory_type))
 
 
-def id_parameters(memory_ids: Sequence[str]) -> Mapping[str, str]:
+def listed_parameters(ids: Sequence[str], places: int) -> Mapping[str, str]:
     """Return the parameters for a list of ids; the last one fills the places left over."""
-    places = places_for(len(memory_ids))
-    padded = [*memory_ids, *[memory_ids[-1]] * (places - len(memory_ids))]
-    return {_place(number): memory_id for number, memory_id in enumerate(padded)}
+    padded = [*ids, *[ids[-1]] * (places - len(ids))]
+    return {_place(number): one for number, one in enumerate(padded)}
 
 
-def places_for(count: int) -> int:
+def places_for(count: int, *, least: int = LEAST_PLACES) -> int:
     """Return the number of ids that the statement for ``count`` of them takes: a power of two."""
-    return max(LEAST_PLACES, 1 << (count - 1).bit_length())
+    return max(least, 1 << (count - 1).bit_length())
+
+
+def listed(places: int, length: int = ID_BYTES) -> list[BindParameter[str]]:
+    """Return the parameters of a list with so many places, to be filled by ``listed_parameters``."""
+    return [bindparam(_place(number), type_=Id(length)) for number in range(places)]
 
 
 def _branch(memory_type: MemoryType, places: int, *, bypass: bool) -> Select[Any]:
     memory = memory_table(memory_type.table).alias("m")
-    ids = [bindparam(_place(number), type_=Id()) for number in range(places)]
     query = select(
         literal(memory_type.name, Id()).label("memory_type"),
         memory.c.tenant,
@@ -51,11 +54,11 @@ def _branch(memory_type: MemoryType, places: int, *, bypass: bool) -> Select[Any
     )
     return query.where(
         memory.c.tenant == TENANT,
-        memory.c.memory_id.in_(ids),
+        memory.c.memory_id.in_(listed(places)),
         live(memory),
         memory_allows("read", memory, bypass=bypass),
     )
 
 
 def _place(number: int) -> str:
-    return f"id_{number}"
+    return f"listed_{number}"

@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, exist
 
 from strata.model.memories import MemoryType
 from strata.storage.columns import COLLECTION_BYTES, Id, Names
+from strata.storage.memory_checks import listed
 from strata.storage.rights import (
     TENANT,
     Right,
@@ -94,8 +95,8 @@ def versions(types: Types, *, bypass: bool) -> Select[Any]:
     return query.where(exists(select(literal(1)).select_from(alive)))
 
 
-@lru_cache(maxsize=2)
-def view(*, bypass: bool) -> Select[Any]:
+@lru_cache(maxsize=16)
+def view(places: int, *, bypass: bool) -> Select[Any]:
     """Return the query for the counters of collections, whether the agent may read them, and the types it may."""
     counters = collections.c
     query = select(
@@ -106,7 +107,7 @@ def view(*, bypass: bool) -> Select[Any]:
         registrations.c.memory_types.label("declared_types"),
         and_(true(), may("read", bypass=bypass)).self_group().label("allowed"),
     ).outerjoin(registrations, and_(*registration_of_agent()))
-    return query.where(counters.tenant == TENANT, counters.name.in_(bindparam("the_names", expanding=True)))
+    return query.where(counters.tenant == TENANT, counters.name.in_(listed(places, COLLECTION_BYTES)))
 
 
 def _short(memory_type: MemoryType) -> FromClause:

@@ -12,13 +12,16 @@ from strata.policy.names import agent_layer
 from strata.ports import Access, CollectionView
 from strata.storage import memory_queries
 from strata.storage.engine import Database
-from strata.storage.memory_checks import id_parameters, places_for, present_versions
+from strata.storage.memory_checks import listed_parameters, places_for, present_versions
 from strata.storage.memory_queries import memories, stored
 from strata.storage.memory_rows import memory_of, version_of
 from strata.storage.memory_types import SqlTypeStore
 from strata.storage.refusals import record_refusal
 from strata.storage.rights import bypasses, parameters
 from strata.storage.tables import memory_tombstones, memory_versions
+
+LEAST_NAMES = 4
+"""Places for the names of collections in one statement: a user's, an agent's, and shared ones."""
 
 
 class MemoryReads:
@@ -58,7 +61,7 @@ class MemoryReads:
             return {}
         types, places = self._known_types(memory_types), places_for(len(memory_ids))
         query = present_versions(types, places, bypass=bypasses(access))
-        values = parameters(access, now, **id_parameters(memory_ids))
+        values = parameters(access, now, **listed_parameters(memory_ids, places))
         rows = self._database.read(lambda connection: connection.execute(query, values).all())
         return {row.memory_id: row.version for row in rows}
 
@@ -71,7 +74,9 @@ class MemoryReads:
         names = list(dict.fromkeys(collections))
         if not names:
             return {}
-        rows = self._rows(memory_queries.view(bypass=bypasses(access)), parameters(access, now, the_names=names))
+        places = places_for(len(names), least=LEAST_NAMES)
+        query = memory_queries.view(places, bypass=bypasses(access))
+        rows = self._rows(query, parameters(access, now, **listed_parameters(names, places)))
         states = {row["name"]: row for row in rows}
         allowed = {name: self._view(states[name]) for name in names if name in states and states[name]["allowed"]}
         empty = {name: self._empty_view() for name in names if name not in states and _is_implied(access, name)}
