@@ -27,7 +27,7 @@ class Difference:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tables:
     implied: Mapping[str, Conditions]
-    twins: Mapping[frozenset[str], Conditions]
+    twins: Mapping[str, Mapping[str, Conditions]]
     compounds: Mapping[str, Conditions]
     taboo: frozenset[str]
     of_consumption: frozenset[str]
@@ -39,11 +39,19 @@ def _tables() -> _Tables:
     substitutes = data["substitutes"]
     return _Tables(
         implied={concept: _conditions(text) for concept, text in data["implied"].items()},
-        twins={frozenset(pair.split()): _conditions(text) for pair, text in data["twins"].items()},
+        twins=_twins(data["twins"]),
         compounds={concept: _compounds(text) for concept, text in data["compounds"].items()},
         taboo=frozenset(_names(substitutes["taboo"])),
         of_consumption=frozenset(_names(substitutes["of_consumption"])),
     )
+
+
+def _twins(table: Mapping[str, str]) -> dict[str, dict[str, Conditions]]:
+    found: dict[str, dict[str, Conditions]] = {}
+    for pair, text in table.items():
+        one, other = pair.split()
+        found.setdefault(one, {})[other] = found.setdefault(other, {})[one] = _conditions(text)
+    return found
 
 
 def _names(text: str) -> list[str]:
@@ -89,7 +97,8 @@ def _drop_open_hours(open_side: set[str], other: set[str]) -> None:
 
 
 def _unexplained(concepts: set[str], known: frozenset[str]) -> set[str]:
-    return {concept for concept in concepts if not _is_implied(concept, known)}
+    implied = _tables().implied
+    return {concept for concept in concepts if concept not in implied or not _holds(implied[concept], known)}
 
 
 def _drop_compounds(whole: set[str], parts: set[str], shared: frozenset[str]) -> None:
@@ -101,24 +110,24 @@ def _drop_compounds(whole: set[str], parts: set[str], shared: frozenset[str]) ->
                 parts -= names
 
 
-def _is_implied(concept: str, shared: frozenset[str]) -> bool:
-    return any(condition <= shared for condition in _tables().implied.get(concept, ()))
+def _holds(conditions: Conditions, known: frozenset[str]) -> bool:
+    return any(condition <= known for condition in conditions)
 
 
 def _drop_twins(left: set[str], right: set[str], shared: frozenset[str]) -> None:
     """Take out pairs that say the same: a synonym here, a bare number there."""
     for one in sorted(left):
-        twin = next((other for other in sorted(right) if _are_twins(one, other, shared)), None)
+        partners = _tables().twins.get(one, {})
+        twin = next((other for other in sorted(right) if _are_twins(one, other, partners, shared)), None)
         if twin is not None:
             left.discard(one)
             right.discard(twin)
 
 
-def _are_twins(one: str, other: str, shared: frozenset[str]) -> bool:
-    if one[0] == other[0] == "@":
-        return _is_bare_of(one, other) or _is_bare_of(other, one)
-    conditions = _tables().twins.get(frozenset((one, other)), ())
-    return any(condition <= shared for condition in conditions)
+def _are_twins(one: str, other: str, partners: Mapping[str, Conditions], shared: frozenset[str]) -> bool:
+    if other in partners:
+        return _holds(partners[other], shared)
+    return one[0] == other[0] == "@" and (_is_bare_of(one, other) or _is_bare_of(other, one))
 
 
 _TYPED = frozenset(

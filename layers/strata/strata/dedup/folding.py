@@ -3,10 +3,10 @@
 Only for comparing. What is stored keeps every character it came with.
 """
 
-import re
 import unicodedata
 from functools import lru_cache
 
+from strata.dedup.patterns import pattern
 from strata.dedup.resources import load_json
 
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -19,19 +19,19 @@ _APOSTROPHES = dict.fromkeys(map(ord, "‘’‛ʼ´"), "'")
 _AMPERSAND = {ord("&"): " and "}
 
 _ABBREVIATIONS = (
-    (re.compile(r"\b([a-z])\.(?:([a-z])\.)(?:([a-z])\.)?"), r"\1\2\3"),  # p.m. → pm
-    (re.compile(r"\b(mr|mrs|ms|dr|prof|vs)\."), r"\1 "),
-    (re.compile(r"(?<![a-z0-9])\.|\.(?![a-z0-9])"), ","),  # 3.5 and a@x.com keep their points
+    (pattern(r"\b([a-z])\.(?:([a-z])\.)(?:([a-z])\.)?"), r"\1\2\3"),  # p.m. → pm
+    (pattern(r"\b(mr|mrs|ms|dr|prof|vs)\."), r"\1 "),
 )
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_LOOSE_POINT = pattern(r"(?<![a-z0-9])\.|\.(?![a-z0-9])")  # 3.5 and a@x.com keep theirs
+_THOUSANDS = pattern(r"(?<=\d),(?=\d{3}(?!\d))")
 _INSIDE_NUMBERS = {
-    ":": (re.compile(r"(?<!\d):|:(?!\d)"), ","),  # 10:30 keeps its colon
-    "/": (re.compile(r"(?<!\d)/|/(?!\d)"), ","),
-    "-": (re.compile(r"(?<!\d)-|-(?!\d)"), " "),  # left-handed is two words, 9-18 a range
+    ":": (pattern(r"(?<!\d):|:(?!\d)"), ","),  # 10:30 keeps its colon
+    "/": (pattern(r"(?<!\d)/|/(?!\d)"), ","),
+    "-": (pattern(r"(?<!\d)-|-(?!\d)"), " "),  # left-handed is two words, 9-18 a range
 }
-_DIGIT_BY_LETTER = re.compile(r"(?<![@.])(?<=\d)(?=[a-z])(?!\S*[@.])|(?<=[a-z])(?=\d)(?!\S*[@.])")  # 70kg
-_BESIDE_HAN = re.compile(rf"(?<=[{CJK}]) | (?=[{CJK}])")
-_STOPS = re.compile(r" ?[,?][ ,?]*")
+_DIGIT_BY_LETTER = pattern(r"(?<![@.])(?<=\d)(?=[a-z])(?!\S*[@.])|(?<=[a-z])(?=\d)(?!\S*[@.])")  # 70kg
+_BESIDE_HAN = pattern(rf"(?<=[{CJK}]) | (?=[{CJK}])")
+_STOPS = pattern(r" ?[,?][ ,?]*")
 
 
 @lru_cache(maxsize=1)
@@ -49,12 +49,15 @@ def fold(text: str) -> str:
     """
     visible = _compatible(_visible(text))
     folded = _punctuated(_THOUSANDS.sub("", visible).translate(_characters()))
-    return tidied(_DIGIT_BY_LETTER.sub(" ", folded))
+    return tidied(folded)
 
 
 def tidied(text: str) -> str:
-    """``text`` with single spaces, none beside Han characters, and one mark per stop, none at the ends but ``?``."""
-    spaced = " ".join(text.split())
+    """``text`` with single spaces (one between a figure and its unit, none beside Han characters) and one mark per
+    stop, none at the ends but ``?``.
+    """
+    pointed = _LOOSE_POINT.sub(",", text) if "." in text else text
+    spaced = " ".join(_DIGIT_BY_LETTER.sub(" ", pointed).split())
     if " " in spaced:
         spaced = _BESIDE_HAN.sub("", spaced)
     if "," in spaced or "?" in spaced:
@@ -64,11 +67,11 @@ def tidied(text: str) -> str:
 
 def _punctuated(text: str) -> str:
     if "." in text:
-        for pattern, replacement in _ABBREVIATIONS:
-            text = pattern.sub(replacement, text)
-    for mark, (pattern, replacement) in _INSIDE_NUMBERS.items():
+        for found, replacement in _ABBREVIATIONS:
+            text = found.sub(replacement, text)
+    for mark, (found, replacement) in _INSIDE_NUMBERS.items():
         if mark in text:
-            text = pattern.sub(replacement, text)
+            text = found.sub(replacement, text)
     return text
 
 
@@ -77,7 +80,7 @@ def _visible(text: str) -> str:
     return text if text.isprintable() and not _MARKED.search(text) else "".join(_shown(c) for c in text)
 
 
-_MARKED = re.compile("[\ufe00-\ufe0f]")
+_MARKED = pattern("[\ufe00-\ufe0f]")
 
 
 def _shown(character: str) -> str:

@@ -42,7 +42,9 @@ class PairDecision:
 
     kind: PairKind
     reason: str
-    """``equal``, ``proven``; ``more``, ``less``; ``polarity``, ``opposite``, ``value``, ``slot``, ``update``; ``unproven``."""
+    """Merged because ``equal`` or ``proven``; one says ``more`` or ``less``; ``polarity``, ``opposite``, ``value``,
+    ``slot``, ``update`` contradict; else ``unproven``.
+    """
     evidence: tuple[str, ...] = ()
     """Words that decided it."""
     keep: Keep = Keep.BOTH

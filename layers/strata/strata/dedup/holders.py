@@ -35,7 +35,9 @@ def _families(clause: Clause, concepts: frozenset[str]) -> set[str]:
 
 
 def _fills_slot(left: Clause, right: Clause, ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Values only, of one kind, of the same thing: 在北京上班 does not deny 在腾讯上班, the cat's name not the dog's."""
+    """Values only, of one kind, of the same thing: 在北京上班 does not deny 在腾讯上班, the cat's name not the
+    dog's.
+    """
     if ours & left.head or theirs & right.head:
         return False
     if len(_things(left, ours)) < len(ours) or len(_things(right, theirs)) < len(theirs):

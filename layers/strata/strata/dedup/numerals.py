@@ -7,11 +7,12 @@ holds a power of ten: 三文鱼 and 四川 stay words.
 import re
 from collections.abc import Callable
 
+from strata.dedup.patterns import pattern
+
 _DIGITS = {
     c: n for n, group in enumerate(("零〇", "一", "二两", "三", "四", "五", "六", "七", "八", "九")) for c in group
 }
 _POWERS = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
-_MYRIAD = 10_000
 
 _COUNTERS = (
     "个(?!劲)|只(?![有是要能会吃喝用])|条|张|片|粒|颗|杯|瓶|碗|盒|包(?!括)|袋|份|斤|公斤|千克|克|毫克|毫升|升(?![到级])|米(?!饭)|厘米"
@@ -20,7 +21,8 @@ _COUNTERS = (
     "|代|胎|晚|夜|餐|根|支|枝|把|双|对|件|副|床|环|组|队|款|种|类|平|亩|寸|英寸|尺|码|[ap]m|kg|km|g\\b|ml"
 )
 _NUMERAL = "[零〇一二两三四五六七八九十百千万亿]"
-_LARGE = "[一二两三四五六七八九]?十[一二三四五六七八九]|[一二两三四五六七八九][零〇一二三四五六七八九]*[十百千万亿][零〇一二两三四五六七八九十百千万亿]*"
+_UNDER_TEN = "[一二两三四五六七八九]"
+_LARGE = f"{_UNDER_TEN}?十{_UNDER_TEN}|{_UNDER_TEN}[零〇一二三四五六七八九]*[十百千万亿]{_NUMERAL}*"
 _IDIOM = "(?!一天(?![假后前内之时])|一口(?![人之])|一滴|一丝|一个人|一度|一周|一点|一块儿|十分(?!钟))"
 _WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -51,14 +53,14 @@ def spell_out_numbers(text: str) -> str:
     """``text`` with its numerals, ordinals and dates in digits."""
     if _CHINESE_FIGURE.search(text):
         text = _applied(_CHINESE, text)
-    elif _ENGLISH_FIGURE.search(text):
+    if _ENGLISH_FIGURE.search(text):
         text = _applied(_ENGLISH, text)
     return _applied(_DATES, text) if _FIGURE.search(text) else text
 
 
 def _applied(rules: tuple["_Rule", ...], text: str) -> str:
-    for pattern, replace in rules:
-        text = pattern.sub(replace, text)
+    for found, replace in rules:
+        text = found.sub(replace, text)
     return text
 
 
@@ -66,20 +68,27 @@ def chinese_number(numeral: str) -> int:
     """The value of a Chinese numeral; 一万五 is 15,000 and 二〇二五 is 2,025."""
     if not any(c in _POWERS for c in numeral):
         return int("".join(str(_DIGITS[c]) for c in numeral))
-    total = section = digit = 0
-    power = 1
+    for unit in "亿万":
+        above, mark, below = numeral.rpartition(unit)
+        if mark:
+            return (chinese_number(above) if above else 1) * _POWERS[unit] + _below(below, _POWERS[unit])
+    return _below(numeral, 1)
+
+
+def _below(numeral: str, power: int) -> int:
+    """What follows a unit of ``power``; a last digit without one counts the next smaller: 一万五, 三百五."""
+    if any(c in "万亿" for c in numeral):
+        return chinese_number(numeral)
+    total = digit = 0
     for c in numeral:
-        if c in _DIGITS:
+        if c in _POWERS:
+            power = _POWERS[c]
+            total += (digit or 1) * power
+            digit = 0
+        else:
             digit = _DIGITS[c]
             power = 10 if c in "零〇" else power
-            continue
-        power = _POWERS[c]
-        if power >= _MYRIAD:
-            total, section = (total + section + digit) * power, 0
-        else:
-            section += (digit or 1) * power
-        digit = 0
-    return total + section + digit * max(power // 10, 1)
+    return total + digit * max(power // 10, 1)
 
 
 def _chinese(match: re.Match[str]) -> str:
@@ -96,33 +105,34 @@ def _month_day(month: str, day: str, year: str | None) -> str:
 
 _Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
-_FIGURE = re.compile(r"\d")
-_CHINESE_FIGURE = re.compile("[零〇一二两三四五六七八九十百千万亿俩半号]")
-_ENGLISH_FIGURE = re.compile(
-    rf"\b(?:{'|'.join(_CARDINALS)}|{'|'.join(_ORDINALS)}|half|quarter|dozen|twice|once)\b|\d (?:st|nd|rd|k|hundred|thousand)\b"
+_FIGURE = pattern(r"\d")
+_CHINESE_FIGURE = pattern("[零〇一二两三四五六七八九十百千万亿俩半号]")
+_ENGLISH_FIGURE = pattern(
+    rf"\b(?:{'|'.join(_CARDINALS)}|{'|'.join(_ORDINALS)}|half|quarter|dozen|twice|once)\b"
+    r"|\d (?:st|nd|rd|k|hundred|thousand)\b"
 )
 
 _CHINESE: tuple[_Rule, ...] = (
-    (re.compile(r"俩"), "2个"),
-    (re.compile(r"(周|星期|礼拜)([一二三四五六日])(?=[一二三四五六日](?![个次天点月些样十百下种级]))"), r"\1\2、\1"),
-    (re.compile(r"一(?=(?:周|个?星期|个?礼拜|个?月|年)[^,]*(?:次|顿|遍))"), "每"),
+    (pattern(r"俩"), "2个"),
+    (pattern(r"(周|星期|礼拜)([一二三四五六日])(?=[一二三四五六日](?![个次天点月些样十百下种级]))"), r"\1\2、\1"),
+    (pattern(r"一(?=(?:周|个?星期|个?礼拜|个?月|年)[^,]*(?:次|顿|遍))"), "每"),
     (
-        re.compile(r"([12一二两])米([一二三四五六七八九]{1,2})(?![一二三四五六七八九十百])"),
+        pattern(r"([12一二两])米([一二三四五六七八九]{1,2})(?![一二三四五六七八九十百])"),
         lambda m: f"{_metres(m[1], m[2])}厘米",
     ),
-    (re.compile(rf"(?<=每周|每月|每天|每年)({_NUMERAL})(?=次|回|遍|天|节|顿|个?小时)"), _chinese),
-    (re.compile(rf"百分之({_NUMERAL}+|\d+)"), lambda m: f"{_as_digits(m[1])}%"),
-    (re.compile(rf"(?<![周期拜初老])({_LARGE})(?!分之)"), _chinese),
-    (re.compile(rf"(?<![每有一])((?!一点){_NUMERAL}+)(?=点)"), _chinese),
-    (re.compile(rf"(?<=[1-9]点)({_NUMERAL}+)"), _chinese),
-    (re.compile(r"(?<=\d点)半"), "30分"),
-    (re.compile(r"(?<=\d点)([123])刻"), lambda m: f"{int(m[1]) * 15}分"),
-    (re.compile(rf"(\d+|{_NUMERAL}+)个半(?=小时|钟头|月)"), lambda m: f"{_as_digits(m[1])}.5个"),
-    (re.compile(rf"(?<![周期拜初老第])(?!(?<=[每下另又外])一)({_IDIOM}{_NUMERAL}+)(?={_COUNTERS})"), _chinese),
-    (re.compile(rf"第({_NUMERAL}+)"), lambda m: f"第{chinese_number(m[1])}"),
-    (re.compile(r"(\d+(?:\.\d+)?)([万亿千])(?![家里])"), _ten_thousands),
-    (re.compile(r"半(?=个?(?:小时|钟头|月|年|天)|斤|公斤|杯|碗)"), "0.5"),
-    (re.compile(r"(?<=月)(\d{1,2})号"), r"\1日"),
+    (pattern(rf"(?<=每周|每月|每天|每年)({_NUMERAL})(?=次|回|遍|天|节|顿|个?小时)"), _chinese),
+    (pattern(rf"百分之({_NUMERAL}+|\d+)"), lambda m: f"{_as_digits(m[1])}%"),
+    (pattern(rf"(?<![周期拜初老])({_LARGE})(?!分之)"), _chinese),
+    (pattern(rf"(?<![每有一])((?!一点){_NUMERAL}+)(?=点)"), _chinese),
+    (pattern(rf"(?<=[1-9]点)({_NUMERAL}+)"), _chinese),
+    (pattern(r"(?<=\d点)半"), "30分"),
+    (pattern(r"(?<=\d点)([123])刻"), lambda m: f"{int(m[1]) * 15}分"),
+    (pattern(rf"(\d+|{_NUMERAL}+)个半(?=小时|钟头|月)"), lambda m: f"{_as_digits(m[1])}.5个"),
+    (pattern(rf"(?<![周期拜初老第])(?!(?<=[每下另又外])一)({_IDIOM}{_NUMERAL}+)(?={_COUNTERS})"), _chinese),
+    (pattern(rf"第({_NUMERAL}+)"), lambda m: f"第{chinese_number(m[1])}"),
+    (pattern(r"(\d+(?:\.\d+)?)([万亿千])(?![家里])"), _ten_thousands),
+    (pattern(r"半(?=个?(?:小时|钟头|月|年|天)|斤|公斤|杯|碗)"), "0.5"),
+    (pattern(r"(?<=月)(\d{1,2})号"), r"\1日"),
 )
 
 
@@ -139,32 +149,32 @@ _NOT_AN_ORDINAL = r"(?! (?:hand|thought|opinion|aid|name|class|bedroom|of all|an
 
 _ENGLISH: tuple[_Rule, ...] = (
     (
-        re.compile(rf"\b({'|'.join([*_WORDS[20:], *_TENS])}) ({'|'.join(_WORDS[1:10])})\b"),
+        pattern(rf"\b({'|'.join([*_WORDS[20:], *_TENS])}) ({'|'.join(_WORDS[1:10])})\b"),
         lambda m: str(_CARDINALS[m[1]] + _CARDINALS[m[2]]),
     ),
-    (re.compile(r"\bhalf an hour\b|\bhalf hour\b"), "30 minutes"),
-    (re.compile(r"\ban hour and a half\b"), "90 minutes"),
-    (re.compile(rf"\bhalf past ({'|'.join(_WORDS[1:13])}|\d+)\b"), lambda m: f"{_cardinal(m[1])}:30"),
-    (re.compile(rf"\bquarter past ({'|'.join(_WORDS[1:13])}|\d+)\b"), lambda m: f"{_cardinal(m[1])}:15"),
-    (re.compile(rf"(?<!every )\b({'|'.join(_ORDINALS)})\b{_NOT_AN_ORDINAL}"), lambda m: f"{_ORDINALS[m[1]]} th"),
-    (re.compile(r"(?<=\d) (?:st|nd|rd)\b"), " th"),
-    (re.compile(r"(?<!no )(?<!not )(?<!any )(?<!the )\bone(?= [a-z])(?! (?:day|time|for|of|that|with|in|on)\b)"), "1"),
+    (pattern(r"\bhalf an hour\b|\bhalf hour\b"), "30 minutes"),
+    (pattern(r"\ban hour and a half\b"), "90 minutes"),
+    (pattern(rf"\bhalf past ({'|'.join(_WORDS[1:13])}|\d+)\b"), lambda m: f"{_cardinal(m[1])}:30"),
+    (pattern(rf"\bquarter past ({'|'.join(_WORDS[1:13])}|\d+)\b"), lambda m: f"{_cardinal(m[1])}:15"),
+    (pattern(rf"(?<!every )\b({'|'.join(_ORDINALS)})\b{_NOT_AN_ORDINAL}"), lambda m: f"{_ORDINALS[m[1]]} th"),
+    (pattern(r"(?<=\d) (?:st|nd|rd)\b"), " th"),
+    (pattern(r"(?<!no )(?<!not )(?<!any )(?<!the )\bone(?= [a-z])(?! (?:day|time|for|of|that|with|in|on)\b)"), "1"),
     (
-        re.compile(rf"\b({'|'.join(sorted(_CARDINALS.keys() - {'zero', 'one'}, key=len, reverse=True))})\b"),
+        pattern(rf"\b({'|'.join(sorted(_CARDINALS.keys() - {'zero', 'one'}, key=len, reverse=True))})\b"),
         lambda m: str(_CARDINALS[m[1]]),
     ),
-    (re.compile(r"\ba dozen\b"), "12"),
-    (re.compile(r"\btwice\b"), "2 times"),
-    (re.compile(r"\bonce (?=(?:a|an|per|every|each) )"), "1 times "),
-    (re.compile(r"(\d+) hundred\b"), r"\g<1>00"),
-    (re.compile(r"(\d+) thousand\b|(\d+) k\b"), lambda m: f"{m[1] or m[2]}000"),
+    (pattern(r"\ba dozen\b"), "12"),
+    (pattern(r"\btwice\b"), "2 times"),
+    (pattern(r"\bonce (?=(?:a|an|per|every|each) )"), "1 times "),
+    (pattern(r"(\d+) hundred\b"), r"\g<1>00"),
+    (pattern(r"(\d+) thousand\b|(\d+) k\b"), lambda m: f"{m[1] or m[2]}000"),
 )
 
 _DATES: tuple[_Rule, ...] = (
-    (re.compile(rf"\b({_MONTH}) (?:the )?{_DAY}(?!\d|:)(?:,? ?(\d{{4}}))?"), lambda m: _month_day(m[1], m[2], m[3])),
-    (re.compile(rf"\b(?:the )?{_DAY} (?:of )?({_MONTH})\b(?:,? ?(\d{{4}}))?"), lambda m: _month_day(m[2], m[1], m[3])),
-    (re.compile(r"(?<!\d)(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?!\d)"), lambda m: _month_day(str(int(m[2])), m[3], m[1])),
-    (re.compile(r" ?(\d+月\d+日) ?"), r" \1 "),
+    (pattern(rf"\b({_MONTH}) (?:the )?{_DAY}(?!\d|:)(?:,? ?(\d{{4}}))?"), lambda m: _month_day(m[1], m[2], m[3])),
+    (pattern(rf"\b(?:the )?{_DAY} (?:of )?({_MONTH})\b(?:,? ?(\d{{4}}))?"), lambda m: _month_day(m[2], m[1], m[3])),
+    (pattern(r"(?<!\d)(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?!\d)"), lambda m: _month_day(str(int(m[2])), m[3], m[1])),
+    (pattern(r" ?(\d+月\d+日) ?"), r" \1 "),
 )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from strata.dedup.patterns import pattern
 from strata.dedup.resources import load_toml
 from strata.dedup.tokens import Kind, Token
 
@@ -47,7 +48,7 @@ def value(family: str, amount: float | str, surface: str) -> Token:
 
 
 _EXACT = 100_000
-_DIGIT = re.compile(r"[\d@.]|[初高大][一二三四]")
+_DIGIT = pattern(r"[\d@.]|[初高大][一二三四]")
 _LONG = 5
 """Digits from which a bare number is a code to be told by heart, not an amount."""
 
@@ -74,7 +75,7 @@ def _grammar() -> re.Pattern[str]:
     units = sorted(_units(), key=len, reverse=True)
     chinese = "|".join(re.escape(unit) for unit in units if not unit.isascii() or unit == "%")
     english = "|".join(re.escape(unit) for unit in units if (unit.isascii() and unit != "%") or unit.startswith("°"))
-    return re.compile(
+    return pattern(
         r"(?P<address>[a-z0-9._+-]+@[a-z0-9.-]+|\b(?:https?//)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|cn|org|net|io|dev)\b)"
         r"|(?P<date>(?:\d{4}年)?\d{1,2}月\d{1,2}日)"
         r"|(?P<month>(?:\d{4}年)?\d{1,2}月份?(?![\d份]))"
@@ -98,7 +99,7 @@ def _grammar() -> re.Pattern[str]:
     )
 
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = pattern(r"\d+(?:\.\d+)?")
 
 
 def _figures(text: str) -> list[float]:

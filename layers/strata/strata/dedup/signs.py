@@ -20,9 +20,11 @@ def opposed_signs(no: Clause, yes: Clause) -> Clash | None:
 
 
 def _about_the_same(no: Clause, yes: Clause) -> bool:
-    if no.content & yes.content:
+    if no.content & yes.content or no.values & yes.values:
         return True
-    return not no.content and not yes.content and bool((no.stances & yes.stances) - oppositions().faint)
+    if no.content or yes.content:
+        return False
+    return bool((no.stances & yes.stances) - oppositions().faint or no.people - {"USER"})
 
 
 def _covers(no: Clause, yes: Clause, rest: Difference) -> bool:

@@ -5,13 +5,15 @@ anything: 不吃香菜 / 不吃芹菜 passes every character measure there is.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import ceil
 
 from rapidfuzz import process
-from rapidfuzz.distance import Indel, Levenshtein
+from rapidfuzz.distance import Levenshtein
 
+from strata.dedup.characters import CharacterIndex, characters
 from strata.dedup.fingerprint import normalise
 from strata.dedup.topics import Topics
 
@@ -34,7 +36,7 @@ class Thresholds:
     """Jaccard index of the sets of characters; a Chinese character is a character."""
     edits: float = 0.8
     """Levenshtein similarity, on short texts only."""
-    short: int = 60
+    short: int = 30
     """Characters up to which a text is short."""
     topic: float = 0.5
     """Share of the weight of what the poorer text is about."""
@@ -55,6 +57,8 @@ _DEFAULTS = Thresholds()
 _ORDER = {signal: place for place, signal in enumerate(Signal)}
 _LEAST_CONTAINED = 3
 """Characters; a shorter text is contained in half of all others."""
+_SLACK = 1e-9
+"""So that four fifths of ten are eight."""
 _CUT = "\n"
 """Stands in no normalised text."""
 
@@ -75,8 +79,7 @@ class Profiles:
             if text:
                 self._places.setdefault(text, []).append(index)
         self._lengths = sorted({len(text) for text in self._places})
-        self._by_length = _Shelf(self.texts)
-        self._by_characters = _Shelf([_characters(text) for text in self.texts])
+        self._characters = CharacterIndex(self.texts)
         self._joined = _CUT.join(self.texts)
         self._starts = list(_starts(self.texts))
 
@@ -106,41 +109,20 @@ class Profiles:
                     yield Proposal(index=index, signal=Signal.CONTAINS, score=length / size)
 
     def sharing_characters(self, text: str, threshold: float, limit: int) -> Iterator[Proposal]:
-        """The texts whose character sets overlap: the longest common subsequence of two sorted sets is what they
-        share, so that the search runs in C.
-        """
-        characters = _characters(text)
-        if characters:
-            dice = 2 * threshold / (1 + threshold)
-            for index, score in self._by_characters.near(
-                characters, threshold, Indel.normalized_similarity, dice, limit
-            ):
-                yield Proposal(index=index, signal=Signal.CHARACTERS, score=score / (2 - score))
+        """The texts whose sets of characters overlap most."""
+        for index, score in self._characters.near(text, threshold, limit):
+            yield Proposal(index=index, signal=Signal.CHARACTERS, score=score)
 
-    def few_edits_away(self, text: str, threshold: float, limit: int) -> Iterator[Proposal]:
-        """The texts that differ in few characters."""
-        for index, score in self._by_length.near(text, threshold, Levenshtein.normalized_similarity, threshold, limit):
-            yield Proposal(index=index, signal=Signal.EDITS, score=score)
-
-
-class _Shelf:
-    """Strings sorted by length, so that only those of nearly one's own length are compared."""
-
-    def __init__(self, strings: Sequence[str]) -> None:
-        self._order = sorted(range(len(strings)), key=lambda index: len(strings[index]))
-        self._strings = [strings[index] for index in self._order]
-        self._sizes = [len(string) for string in self._strings]
-
-    def near(
-        self, query: str, ratio: float, scorer: Callable[..., float], cutoff: float, limit: int
-    ) -> Iterator[tuple[int, float]]:
-        """Index and score of the best ``limit`` strings, none shorter or longer than ``ratio`` allows."""
-        size = len(query)
-        first = bisect_left(self._sizes, max(1, int(size * ratio)))
-        last = bisect_right(self._sizes, int(size / ratio))
-        shelf = self._strings[first:last]
-        for _, score, place in process.extract(query, shelf, scorer=scorer, score_cutoff=cutoff, limit=limit):
-            yield self._order[first + place], score
+    def few_edits_away(self, text: str, threshold: float, longest: int, limit: int) -> Iterator[Proposal]:
+        """The texts of at most ``longest`` characters that differ in few: each edit takes one shared character."""
+        most = min(longest, int(len(text) / threshold))
+        edits = int(max(most, len(text)) * (1 - threshold) + _SLACK)
+        least = max(1, len(characters(text)) - edits)
+        places = list(self._characters.sharing(text, least, max(1, ceil(len(text) * threshold - _SLACK)), most))
+        strings = [self.texts[place] for place in places]
+        scorer = Levenshtein.normalized_similarity
+        for _, score, found in process.extract(text, strings, scorer=scorer, score_cutoff=threshold, limit=limit):
+            yield Proposal(index=places[found], signal=Signal.EDITS, score=score)
 
 
 def propose(
@@ -152,11 +134,9 @@ def propose(
     if not text:
         return []
     best: dict[int, Proposal] = {}
-    for found in _signals(new, text, profiles, limit, thresholds):
-        known = best.get(found.index)
-        if known is None or _rank(found) < _rank(known):
-            best[found.index] = found
-    return sorted(best.values(), key=_rank)[:limit]
+    for found in sorted(_signals(new, text, profiles, limit, thresholds), key=_rank):
+        best.setdefault(found.index, found)
+    return list(best.values())[:limit]
 
 
 def propose_batch(
@@ -173,7 +153,7 @@ def _signals(raw: str, text: str, profiles: Profiles, limit: int, thresholds: Th
     yield from profiles.contained(text)
     yield from profiles.sharing_characters(text, thresholds.characters, limit)
     if len(text) <= thresholds.short:
-        yield from profiles.few_edits_away(text, thresholds.edits, limit)
+        yield from profiles.few_edits_away(text, thresholds.edits, thresholds.short, limit)
     if profiles.topics:
         for index, score in profiles.topics.near(raw, thresholds.topic, limit):
             yield Proposal(index=index, signal=Signal.TOPIC, score=score)
@@ -181,14 +161,6 @@ def _signals(raw: str, text: str, profiles: Profiles, limit: int, thresholds: Th
 
 def _rank(proposal: Proposal) -> tuple[int, float, int]:
     return _ORDER[proposal.signal], -proposal.score, proposal.index
-
-
-def _characters(text: str) -> str:
-    """The set of characters as a sorted string; blanks and stops are none."""
-    return "".join(sorted(set(text) - _BLANK))
-
-
-_BLANK = frozenset(" ,?")
 
 
 def _starts(texts: Iterable[str]) -> Iterator[int]:

@@ -1,0 +1,74 @@
+"""A run of Chinese cut into words, the cheapest way through those that are known."""
+
+import re
+from collections.abc import Iterator
+
+from strata.dedup.lexicon import lexicon
+from strata.dedup.tokens import Kind, Token
+
+_UNKNOWN_COST = 13
+"""Per character no table knows: dearer than any frequent word, cheaper than two rare ones."""
+_COMMA = "、"
+_LIST_MARK = Token(_COMMA, Kind.DROP, "drop", _COMMA)
+_SEPARABLE = re.compile(r"([\u4e00-\u9fff])(\d+(?:次|回|趟|遍))([\u4e00-\u9fff])")
+_POTENTIAL = re.compile(r"([\u4e00-\u9fff])([不得])[了起动]([\u4e00-\u9fff])")
+
+
+def joined(text: str) -> str:
+    """``text`` with a verb and its object that stand apart put together: 理1次发 is 理发1次, 熬不了夜 is 不能熬夜."""
+    known = lexicon().chinese
+    text = _SEPARABLE.sub(lambda m: f"{m[1]}{m[3]}{m[2]}" if m[1] + m[3] in known else m[0], text)
+    return _POTENTIAL.sub(
+        lambda m: f"{'不能' if m[2] == '不' else '能'}{m[1]}{m[3]}" if m[1] + m[3] in known else m[0], text
+    )
+
+
+def chinese(run: str) -> Iterator[Token]:
+    """The tokens of a run of Han characters; neighbours no table knows are one word: a name."""
+    unknown = ""
+    for word in _cheapest(run):
+        if _is_unknown(word):
+            unknown += word
+            continue
+        if unknown:
+            yield Token(unknown, Kind.THING, "?", unknown)
+            unknown = ""
+        yield from _known(word)
+    if unknown:
+        yield Token(unknown, Kind.THING, "?", unknown)
+
+
+def _is_unknown(word: str) -> bool:
+    return len(word) == 1 and word != _COMMA and word not in lexicon().chinese
+
+
+def _known(word: str) -> Iterator[Token]:
+    entry = lexicon().chinese.get(word)
+    if word == _COMMA:
+        yield _LIST_MARK
+    elif entry is None:
+        yield Token(word, Kind.ACT if word in lexicon().verbs else Kind.THING, "?", word)
+    else:
+        yield from entry
+
+
+def _cheapest(run: str) -> list[str]:
+    """``run`` cut into the words of least total cost."""
+    costs, longest, size = lexicon().costs, lexicon().longest, len(run)
+    best = [0] * (size + 1)
+    cut = [0] * size
+    for start in range(size - 1, -1, -1):
+        least, end = best[start + 1] + costs.get(run[start], _UNKNOWN_COST), start + 1
+        for stop in range(start + 2, min(start + longest, size) + 1):
+            cost = costs.get(run[start:stop])
+            if cost is not None and cost + best[stop] < least:
+                least, end = cost + best[stop], stop
+        best[start], cut[start] = least, end
+    return list(_pieces(run, cut))
+
+
+def _pieces(run: str, cut: list[int]) -> Iterator[str]:
+    start = 0
+    while start < len(run):
+        yield run[start : cut[start]]
+        start = cut[start]

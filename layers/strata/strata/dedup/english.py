@@ -1,0 +1,110 @@
+"""A run of English words as tokens: the longest phrase a table knows, word by word in any inflection."""
+
+from collections.abc import Iterator
+
+from strata.dedup.inflection import (
+    Forms,
+    is_agent_mark,
+    is_auxiliary,
+    is_over,
+    is_question,
+    permits,
+    stands_alone,
+)
+from strata.dedup.lemma import lemma
+from strata.dedup.lexicon import NOT, Entry, Node, lexicon
+from strata.dedup.tokens import Kind, Token
+
+NUMERAL = "0"
+"""Stands for the number a run of words is followed by."""
+
+_QUESTION = Token("QUESTION", Kind.MOOD, "mood", "?")
+_PAST = Token("PAST", Kind.MOOD, "mood", "past tense")
+_BY = Token("BY", Kind.DIRECTION, "direction", "by")
+_MAY = Token("MAY", Kind.STANCE, "permission", "may")
+_ON = Token("ON", Kind.STANCE, "state", "on")
+_AT_THE_END: dict[str, Entry] = {"on": (_ON,), "off": (NOT, _ON), "left": ()}
+"""*is on*, *is off*: a preposition ends nothing; *no milk left* says no more than *no milk*."""
+_LASTING = frozenset({Kind.ACT, Kind.STANCE, Kind.THING})
+_TITLES = frozenset("mr mrs ms miss dr prof".split())
+_LETTER_OR_OBJECT = frozenset({"a", "her"})
+_DETERMINERS = frozenset("the a an their his her my our your its any some".split())
+_DENYING = ("un", "im", "in", "dis", "ir", "non")
+_DENIABLE = frozenset({"trait", "style", "quality", "state", "attitude"})
+
+
+def english(words: tuple[str, ...], *, opening: bool) -> Iterator[Token]:
+    """The tokens of a run of words; ``opening`` = it begins its clause, where a verb before its subject asks."""
+    forms = [(word, lemma(word)) for word in words]
+    last = len(forms) - (words[-1] == NUMERAL)
+    if opening and is_question(forms):
+        yield _QUESTION
+    index = 0
+    while index < last:
+        size, entry = _longest_phrase(forms, index)
+        if size and entry[-1].kind in _LASTING and is_over(forms, index):
+            yield _PAST
+        yield from entry if size > 1 else _word(forms, index, entry)
+        index += size or 1
+
+
+def _word(forms: Forms, index: int, entry: Entry) -> Entry:
+    """The tokens of one word, by its place where that matters."""
+    word = forms[index][0]
+    if index and index == len(forms) - 1 and word in _AT_THE_END:
+        return _AT_THE_END[word]
+    if index and forms[index - 1][0] in _TITLES:
+        return (Token(word, Kind.PERSON, "name", word),)
+    if is_agent_mark(forms, index):
+        return (_BY,)
+    if permits(forms, index):
+        return (_MAY,)
+    return () if is_auxiliary(forms, index) else entry or _unknown(forms, index)
+
+
+def _longest_phrase(forms: Forms, index: int) -> tuple[int, Entry]:
+    """How many words the longest known phrase at ``index`` takes, and its tokens; 0 = none stands there.
+
+    A word matches as it is or in its dictionary form; determiners inside a phrase are skipped (*walk the dog* is
+    *walk dog*).
+    """
+    end, entry = _longest(lexicon().english, forms, index)
+    if end - index == 1 and forms[index][0] in _LETTER_OR_OBJECT and stands_alone(forms, index):
+        return 0, ()
+    return end - index, entry
+
+
+def _longest(node: Node, forms: Forms, index: int) -> tuple[int, Entry]:
+    """Where the longest phrase that goes on from ``node`` at ``index`` ends, and its tokens."""
+    best: tuple[int, Entry] = (index, node.entry or ())
+    if index == len(forms) or not node.next:
+        return best
+    for form in dict.fromkeys(forms[index]):
+        following = node.next.get(form)
+        if following is not None:
+            best = _farther(best, _longest(following, forms, index + 1), index + 1)
+    if forms[index][0] in _DETERMINERS and node is not lexicon().english:
+        best = _farther(best, _longest(node, forms, index + 1), index + 2)
+    return best
+
+
+def _farther(best: tuple[int, Entry], reached: tuple[int, Entry], least: int) -> tuple[int, Entry]:
+    return reached if reached[1] and reached[0] > best[0] and reached[0] >= least else best
+
+
+def _unknown(forms: Forms, index: int) -> Entry:
+    word, base = forms[index]
+    if word == "her":
+        return (Token("PRO", Kind.PERSON, "pronoun", word),)
+    if len(word) == 1:
+        return (Token(f"#{word}", Kind.THING, "id", word),)
+    return _denied(word) or (Token(base, Kind.THING, "?", word),)
+
+
+def _denied(word: str) -> Entry:
+    """*impatient* is not *patient*; empty for words that only begin like one."""
+    for prefix in _DENYING:
+        node = lexicon().english.next.get(word.removeprefix(prefix)) if word.startswith(prefix) else None
+        if node and node.entry and len(node.entry) == 1 and node.entry[0].family in _DENIABLE:
+            return (NOT, *node.entry)
+    return ()
