@@ -81,6 +81,7 @@ class Memos:
     """The service behind ``/product/*``."""
 
     def __init__(self, clock: Clock, behaviour: MemosBehaviour | None = None) -> None:
+        memos_models.prepare()
         self.behaviour = behaviour or MemosBehaviour()
         self._clock = clock
         self._lock = threading.RLock()

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 FOLDER = Path(__file__).parents[2] / ".servers" / "memos-models"
-"""Where ``tests/servers/fetch_memos_models.sh`` unpacks it."""
+"""Where ``make test`` unpacks it."""
 
 MODELS = {
     "/product/search": "APISearchRequest",
@@ -34,6 +34,12 @@ _REQUIRED = {
 def available() -> bool:
     """Whether the real models are here."""
     return (FOLDER / "memos" / "api" / "product_models.py").exists()
+
+
+def prepare() -> None:
+    """Import the models now, where there are any, and not while a request waits."""
+    for path in MODELS if available() else ():
+        model(path)
 
 
 def refusal(path: str, body: Mapping[str, Any]) -> tuple[str, str, str] | None:

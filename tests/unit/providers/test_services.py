@@ -67,7 +67,7 @@ def add(to: Opened, memory: MemoryDraft) -> tuple[str, ...]:
 def search(where: Opened, text: str = "green tea", **changes: Any) -> ProviderHits:
     access = Access(tenant="t", agent_id="chef")
     asked = {"scope": SCOPE, "access": access, "text": text, "collections": ("user:alice", "agent:chef")}
-    return where.provider.search(ProviderQuery(**{**asked, **changes}))
+    return where.provider.search(ProviderQuery(**{**asked, "deadline_seconds": 5.0, **changes}))
 
 
 class TestCloud:

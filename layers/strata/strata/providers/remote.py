@@ -32,6 +32,9 @@ from strata.providers.wire import MAX_QUERY_CHARS, Acknowledgement, Entry, Findi
 _WIDER = 3
 """How many times more is asked for where Strata filters what comes back."""
 
+_COPIES = 2
+"""Entries that a provider may keep of one memory: a working copy, or two halves."""
+
 _SETTLED_AFTER = timedelta(hours=1)
 """A raw copy as old as this stays: nobody works on it any more."""
 
@@ -80,7 +83,7 @@ class RemoteProvider:
     def listed(self, scope: ProviderScope, collection: str, *, limit: int = 100) -> list[Memory]:
         """Return what is stored, newest first, each memory once; also what is expired, superseded or provisional."""
         cube = checked_collection(scope, collection)
-        items = self._wire.everything(cube, limit, self._write_deadline)
+        items = self._wire.everything(cube, limit * _COPIES, self._write_deadline)
         once = {memory.memory_id: memory for memory in self._memories(reversed(items), scope.tenant, collection)}
         return list(reversed(once.values()))[:limit]
 

@@ -1,7 +1,7 @@
 """What both Mem0 products have in common: entities, entries, times of expiry."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from strata.model.memories import CollectionKind
@@ -73,7 +73,8 @@ def added_ids(results: object) -> tuple[str, ...]:
 
 def _last_day(expires_at: datetime) -> str:
     """Return the first day on which nobody may see it, whatever the zone; to the second Strata looks itself."""
-    return (expires_at.astimezone(UTC).date() + timedelta(days=1)).isoformat()
+    last = min(expires_at.astimezone(UTC).date(), date.max - timedelta(days=1))
+    return (last + timedelta(days=1)).isoformat()
 
 
 def _is_changed(created: datetime | None, updated: datetime | None) -> bool:
