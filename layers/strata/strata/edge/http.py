@@ -72,8 +72,8 @@ def _answer(
     runtime = bootstrap.runtime()
     request = requests.prepared(event, runtime.settings.http.max_body_bytes)
     if request["rawPath"] not in PUBLIC_PATHS:
-        resolver.append_context(caller=runtime.authenticate(bearer_token(request["headers"]), request_id))
-    resolver.append_context(runtime=runtime, request_id=request_id)
+        resolver.tell(caller=runtime.authenticate(bearer_token(request["headers"]), request_id))
+    resolver.tell(runtime=runtime, request_id=request_id)
     return resolver.resolve(request, context)
 
 

@@ -48,6 +48,10 @@ class ThreadedResolver(APIGatewayHttpResolver):
     def context(self, value: dict[str, Any]) -> None:
         self._present.context = value
 
+    def tell(self, **facts: object) -> None:
+        """Put facts into this thread's routing context; they are forgotten when the request is answered."""
+        self.context.update(facts)
+
     def resolve(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 Lambda's context
         """Answer one request; what this thread knew of it is forgotten afterwards."""
         self.current_event = self._to_proxy_event(dict(event))
@@ -55,4 +59,4 @@ class ThreadedResolver(APIGatewayHttpResolver):
         try:
             return self._build_response(self._resolve())
         finally:
-            self.clear_context()
+            self.context.clear()
