@@ -129,8 +129,8 @@ class Item:
         """The life it asks for; None if it does not."""
         days, seconds = _number(self._get("ttl_days")), _number(self._get("ttl_seconds"))
         if days is not None and days > 0:
-            return round(days * _DAY_SECONDS)
-        return round(seconds) if seconds is not None and seconds > 0 else None
+            return max(1, round(days * _DAY_SECONDS))
+        return max(1, round(seconds)) if seconds is not None and seconds > 0 else None
 
     @property
     def adds(self) -> bool:

@@ -7,9 +7,9 @@ is locked meanwhile, so that two runs of one session cannot claim the same occur
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.engine import Connection
 
 from strata.dedup.resent import resent
@@ -67,7 +67,15 @@ def _not_taken(connection: Connection, session_no: int, messages: Sequence[Messa
     return [message for message in messages if message.seq not in taken]
 
 
-def _history(connection: Connection, session_no: int, from_seq: int) -> list[Row[Any]]:
+class _Processed(NamedTuple):
+    """A message that a run has processed."""
+
+    seq: int
+    digest: str
+    claimed_at: datetime
+
+
+def _history(connection: Connection, session_no: int, from_seq: int) -> list[_Processed]:
     """The processed messages before a run's range, oldest first."""
     latest = (
         select(digests.c.seq, digests.c.digest, digests.c.claimed_at)
@@ -75,7 +83,7 @@ def _history(connection: Connection, session_no: int, from_seq: int) -> list[Row
         .order_by(digests.c.seq.desc())
         .limit(HISTORY)
     )
-    return list(connection.execute(latest))[::-1]
+    return [_Processed(*row) for row in connection.execute(latest)][::-1]
 
 
 def _keep_warm(connection: Connection, session_no: int, seqs: Sequence[int], now: datetime) -> None:
