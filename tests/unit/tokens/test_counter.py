@@ -1,5 +1,6 @@
 """Counting and cutting: control strings, long runs, Chinese, what a message adds to its text."""
 
+import socket
 import time
 from typing import Any
 
@@ -111,3 +112,14 @@ def test_text_parts_are_counted_and_images_have_a_fixed_price() -> None:
 def test_a_call_without_text_is_counted_by_its_arguments() -> None:
     call = {"id": "t1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"杭州"}'}}
     assert COUNTER.count_message(message(tool_calls=(call,))) > MESSAGE_TOKENS + 15
+
+
+def test_nothing_is_downloaded_not_even_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object) -> None:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "/nowhere")
+    bundled_vocabulary.cache_clear()
+    assert TokenCounter().count("今天") == 2
