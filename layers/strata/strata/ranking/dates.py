@@ -8,7 +8,7 @@ _MONTH_OF = {name[:3]: number for number, name in enumerate(MONTHS, start=1)}
 _NAMES = "|".join([*MONTHS, *(name[:3] for name in MONTHS), "sept"])
 _YEAR = r"(?:19|20)\d\d"
 
-_ISO = re.compile(rf"\b({_YEAR})[-/.](\d{{1,2}})(?:[-/.](\d{{1,2}}))?\b")
+_ISO = re.compile(rf"(?<![\d-])({_YEAR})[-/.](\d{{1,2}})(?:[-/.](\d{{1,2}}))?\b")
 _CHINESE = re.compile(rf"(?:({_YEAR})\s*年)?\s*(\d{{1,2}})\s*月(?:份|\s*(\d{{1,2}})\s*[日号號])?")
 _ENGLISH = re.compile(
     rf"\b(?:(?P<before>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_NAMES})\b\.?"
