@@ -79,11 +79,12 @@ def _longest(node: Node, forms: Forms, index: int) -> tuple[int, Entry]:
     best: tuple[int, Entry] = (index, node.entry or ())
     if index == len(forms) or not node.next:
         return best
-    for form in dict.fromkeys(forms[index]):
+    word, base = forms[index]
+    for form in (word,) if word == base else (word, base):
         following = node.next.get(form)
         if following is not None:
             best = _farther(best, _longest(following, forms, index + 1), index + 1)
-    if forms[index][0] in _DETERMINERS and node is not lexicon().english:
+    if word in _DETERMINERS and node is not lexicon().english:
         best = _farther(best, _longest(node, forms, index + 1), index + 2)
     return best
 

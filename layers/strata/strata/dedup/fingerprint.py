@@ -29,7 +29,7 @@ _CONTRACTIONS = tuple(
         (r"'", " "),
     )
 )
-_SHORTENED = pattern(r"'|nt\b|cannot")
+_SHORTENED = pattern(r"'|cannot|\b(?:do|does|did|is|are|was|were|has|have|had|ca|wo|should|would|could|must)nt\b")
 
 _REPORTED = pattern(
     r"^(?:(?:已?(?:经)?[和跟与向]用户(?:再次)?(?:确认|核实|沟通)(?:过|了)?|用户(?:再次)?(?:确认|表示|提到|说过?|告知|强调|反映|透露|补充|明确)(?:了|过)?)"
@@ -53,13 +53,12 @@ def canonical(text: str) -> str:
     if _SHORTENED.search(folded):
         for found, replacement in _CONTRACTIONS:
             folded = found.sub(replacement, folded)
-    text = tidied(spell_out_numbers(folded))
     for _ in range(_MOST_PASSES):
-        again = tidied(spell_out_numbers(text))  # a number found may set another one free
-        if again == text:
+        text = tidied(spell_out_numbers(folded))
+        if text == folded:
             break
-        text = again
-    return text
+        folded = text  # a number found may set another one free
+    return folded
 
 
 _MOST_PASSES = 8

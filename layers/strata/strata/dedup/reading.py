@@ -1,6 +1,7 @@
 """A text read into clauses: who, what, when, for or against, and how sure."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from strata.dedup.clauses import Group, groups
@@ -44,17 +45,18 @@ def _segments(text: str) -> list[list[Token]]:
 def _clause(group: Group, before: Clause | None) -> Clause:
     spoken = refined(with_user(group))
     said = tuple(token for token in spoken if token.kind not in _SILENT)
-    counted = tuple(token for token in said if token.kind is not Kind.PERSON)
-    items = frozenset(token.concept for token in counted)
+    counted = [token for token in said if token.kind is not Kind.PERSON]
+    concepts = _by_kind(counted)
+    items = frozenset().union(*concepts.values())
     sign = polarity(spoken)
     return Clause(
         tokens=said,
         items=items,
-        context=_context(counted, items, negative=sign.negative) | _marks(group, counted),
-        content=_concepts(counted, Kind.THING, Kind.ACT, Kind.DIRECTION),
-        values=_concepts(counted, Kind.VALUE, Kind.TIME),
-        stances=_concepts(counted, Kind.STANCE),
-        limits=_concepts(counted, Kind.DEGREE),
+        context=_context(counted, items, negative=sign.negative) | _marks(group, concepts),
+        content=frozenset(concepts[Kind.THING] | concepts[Kind.ACT] | concepts[Kind.DIRECTION]),
+        values=frozenset(concepts[Kind.VALUE] | concepts[Kind.TIME]),
+        stances=frozenset(concepts[Kind.STANCE]),
+        limits=frozenset(concepts[Kind.DEGREE]),
         head=_head(spoken),
         listed=_listed(spoken),
         equates=_equates(spoken),
@@ -66,13 +68,16 @@ def _clause(group: Group, before: Clause | None) -> Clause:
     )
 
 
+def _by_kind(said: Sequence[Token]) -> defaultdict[Kind, set[str]]:
+    found: defaultdict[Kind, set[str]] = defaultdict(set)
+    for token in said:
+        found[token.kind].add(token.concept)
+    return found
+
+
 def _change(group: Sequence[Token]) -> str:
     changes = {token.concept for token in group if token.kind is Kind.CHANGE}
     return "SWITCH" if "SWITCH" in changes else "NOW" if changes else ""
-
-
-def _concepts(said: Sequence[Token], *kinds: Kind) -> frozenset[str]:
-    return frozenset(token.concept for token in said if token.kind in kinds)
 
 
 def _context(said: Sequence[Token], items: frozenset[str], *, negative: bool) -> frozenset[str]:
@@ -81,12 +86,12 @@ def _context(said: Sequence[Token], items: frozenset[str], *, negative: bool) ->
     return items | families | kinds | {"-" if negative else "+", "*"}
 
 
-def _marks(group: Sequence[Token], said: Sequence[Token]) -> frozenset[str]:
+def _marks(group: Sequence[Token], concepts: Mapping[Kind, set[str]]) -> frozenset[str]:
     """How a clause is put: ``~bare`` without predicate, ``~order`` as an order, ``~habit`` as a habit, ``~wont`` as a
     refusal of what is to come.
     """
     marks = set()
-    if not any(token.kind in {Kind.STANCE, Kind.ACT} for token in said):
+    if not concepts[Kind.STANCE] and not concepts[Kind.ACT]:
         marks.add("~bare")
     elif next(token for token in group if token.kind is not Kind.DROP).kind in {Kind.ACT, Kind.NOT}:
         marks.add("~order")

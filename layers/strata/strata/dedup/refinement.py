@@ -1,9 +1,9 @@
 """Small repairs once a clause's words are together: what one word means depends on its neighbours."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from strata.dedup.lexicon import NOT
-from strata.dedup.quantities import value
+from strata.dedup.quantities import families, value
 from strata.dedup.tokens import Kind, Token
 
 _BINDS_NEXT = frozenset({"FROM", "THAN", "EXCEPT", "BY"})
@@ -21,9 +21,12 @@ def refined(group: Sequence[Token]) -> list[Token]:
     """``group`` with directions bound to what they point at, hours placed in their half of the day, and words that
     repeat or mislead taken out.
     """
-    bound = _bound(list(group))
-    timed = _timed(bound)
-    return _caused(_qualified(_ranked(_drunk(_employed(_moved(_diagnosed(_forbidden(timed))))))))
+    found = list(group)
+    marks = {token.concept for token in found} | {token.family for token in found}
+    for triggers, repair in _REPAIRS:
+        if not triggers.isdisjoint(marks):
+            found = repair(found)
+    return found
 
 
 def _bound(group: list[Token]) -> list[Token]:
@@ -199,6 +202,7 @@ def _tells_which(group: Sequence[Token], index: int) -> bool:
     return is_placed and any(token.kind is Kind.THING for token in group[:index]) and mark.surface == "be"
 
 
+_MEASURES = frozenset({*families(), "clock", "clock12", "date", "weekday", "month", "monthday", "year", "n", "code"})
 _NOTHING = Token("", Kind.DROP)
 _POSSESSIVE = frozenset({"的", "s"})
 _PLACING = frozenset({"on", "in", "of", "at"})
@@ -211,3 +215,18 @@ def _caused(group: list[Token]) -> list[Token]:
     if is_cause and said and all(token.family == "body" for token in said):
         return [*group, NOT, _GOOD]
     return group
+
+
+_REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...] = (
+    (_BINDS_NEXT | _BINDS_EITHER, _bound),
+    (frozenset({"clock12"}), _timed),
+    (frozenset({"WANT"}), _forbidden),
+    (frozenset({"condition"}), _diagnosed),
+    (frozenset({"LIVE"}), _moved),
+    (frozenset({"job"}), _employed),
+    (frozenset({"DRINK"}), _drunk),
+    (frozenset(_RANKS), _ranked),
+    (_MEASURES, _qualified),
+    (frozenset({"CAUSE"}), _caused),
+)
+"""In their order, each with the concepts or families without which it has nothing to do."""
