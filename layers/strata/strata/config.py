@@ -126,8 +126,7 @@ class Consolidation(Section):
     max_memory_chars: int = Field(200, ge=20, le=2_000, description="Length of a memory.")
     jaccard: Fraction = Field(0.7, description="Character Jaccard that proposes a duplicate.")
     levenshtein: Fraction = Field(0.8, description="Levenshtein ratio that proposes a duplicate, on short texts.")
-    short_text_chars: int = Field(60, ge=1, le=1_000, description="Longest text for the Levenshtein proposal.")
-    similarity: Fraction = Field(0.85, description="Calibrated similarity that makes a stored memory a candidate.")
+    short_text_chars: int = Field(30, ge=1, le=1_000, description="Longest text for the Levenshtein proposal.")
     context_messages: int = Field(20, ge=0, le=200, description="Messages around the new ones shown to the judge.")
     judge_chars: int = Field(
         48_000,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from strata.bootstrap.providing import Providing
 from strata.bootstrap.stores import Stores
 from strata.clock import Clock
-from strata.config import Settings
+from strata.config import Consolidation, Settings
 from strata.consolidation import rules, screen
 from strata.consolidation.claim import Claim
 from strata.consolidation.commit import Commit
@@ -25,10 +25,8 @@ from strata.consolidation.record import Record
 from strata.consolidation.rejudge import Rejudge
 from strata.consolidation.replay import Replay
 from strata.consolidation.undo import Undo
+from strata.dedup.similarity import Thresholds
 from strata.ports import Chat
-
-MAX_PROMPT_CHARS = 40_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidating:
@@ -73,7 +71,7 @@ def wire(
 
 def _planning(settings: Settings, stores: Stores, clock: Clock, providing: Providing, chat: Chat) -> Planning:
     limits = settings.inference
-    model = ModelJudge(chat, rules.judge, max_tokens=limits.chat_max_tokens, max_chars=MAX_PROMPT_CHARS)
+    model = ModelJudge(chat, rules.judge, max_tokens=limits.chat_max_tokens, max_chars=settings.consolidation.judge_chars)
     conflicts = ModelConflicts(chat, max_tokens=limits.chat_max_tokens)
     return Planning(
         judge=Judge(
@@ -82,7 +80,7 @@ def _planning(settings: Settings, stores: Stores, clock: Clock, providing: Provi
         normalise=Normalise(
             settings.consolidation, Screen(redact=screen.redact, instructs=screen.instructs), stores.types.all
         ),
-        prune=Prune(Lookup(stores.memories, providing.writing), Pairs()),
+        prune=Prune(Lookup(stores.memories, providing.writing), Pairs(_thresholds(settings.consolidation))),
         conflicts=Conflicts(
             stores.memories,
             providing.writing,
@@ -91,6 +89,10 @@ def _planning(settings: Settings, stores: Stores, clock: Clock, providing: Provi
         ),
         clock=clock,
     )
+
+
+def _thresholds(limits: Consolidation) -> Thresholds:
+    return Thresholds(characters=limits.jaccard, edits=limits.levenshtein, short=limits.short_text_chars)
 
 
 def _pass_by(_step: str) -> None:
