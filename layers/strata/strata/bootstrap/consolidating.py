@@ -28,6 +28,7 @@ from strata.consolidation.undo import Undo
 from strata.dedup.similarity import Thresholds
 from strata.ports import Chat
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidating:
     """Everything about runs."""
@@ -70,8 +71,8 @@ def wire(
 
 
 def _planning(settings: Settings, stores: Stores, clock: Clock, providing: Providing, chat: Chat) -> Planning:
-    limits = settings.inference
-    model = ModelJudge(chat, rules.judge, max_tokens=limits.chat_max_tokens, max_chars=settings.consolidation.judge_chars)
+    limits, most = settings.inference, settings.consolidation.judge_chars
+    model = ModelJudge(chat, rules.judge, max_tokens=limits.chat_max_tokens, max_chars=most)
     conflicts = ModelConflicts(chat, max_tokens=limits.chat_max_tokens)
     return Planning(
         judge=Judge(
