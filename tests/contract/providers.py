@@ -1,17 +1,34 @@
-"""The providers that the contract suite runs against: each on its double, and real servers whose address is told."""
+"""The providers that the contract suite runs against.
 
+The native one on SQLite, the external ones on their doubles, and real servers whose address is told.
+"""
+
+import atexit
 import itertools
 import os
 import secrets
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 
 import pytest
 
+from strata import config
 from strata.clock import Clock, FakeClock, SystemClock
-from strata.ports import Provider
+from strata.inference.embed import open_embedder
+from strata.model.memories import Collection, CollectionKind, Registration
+from strata.ports import Embedder, Provider
+from strata.providers.native import NativeProvider
+from strata.sharing.search import SearchLibrary
+from strata.storage.collections import SqlCollectionStore
+from strata.storage.engine import Database, open_database
+from strata.storage.memories import SqlMemoryStore
+from strata.storage.memory_types import SqlTypeStore
+from strata.storage.schema import migrate
 from tests.doubles import open as doubles
 
 REAL = {
@@ -19,7 +36,11 @@ REAL = {
     "memos-sync-real": ("memos-sync", "MEMOS_URL"),
     "mem0-real": ("mem0", "MEM0_URL"),
 }
-KINDS = [*doubles.KINDS, *(pytest.param(name, id=name) for name, (_, url) in REAL.items() if os.environ.get(url))]
+KINDS = [
+    "native",
+    *doubles.KINDS,
+    *(pytest.param(name, id=name) for name, (_, url) in REAL.items() if os.environ.get(url)),
+]
 
 _RUN = secrets.token_hex(4)
 _numbers = itertools.count(1)
@@ -34,6 +55,8 @@ class Subject:
     clock: Clock
     tenant: str
     pass_time: Callable[[float], None]
+    share: Callable[[str, str], None]
+    """Let an agent read and write a shared collection."""
     added: dict[str, str] = field(default_factory=dict)
     """The contents that a test added, by id."""
 
@@ -54,9 +77,47 @@ def subject(kind: str) -> Iterator[Subject]:
         clock = SystemClock()
         key = {"mem0_key": os.environ.get("MEM0_KEY", "")} if like == "mem0" else {}
         provider = doubles.provider_for(like, os.environ[url], clock, write_timeout_seconds=30.0, **key)
-        yield Subject(provider=provider, clock=clock, tenant=tenant, pass_time=clock.sleep)
+        yield Subject(provider=provider, clock=clock, tenant=tenant, pass_time=clock.sleep, share=_open_to_all)
         provider.close()  # type: ignore[attr-defined]
         return
     fake = FakeClock()
+    if kind == "native":
+        yield _native(tenant, fake)
+        return
     with doubles.opened(kind, fake) as opened:
-        yield Subject(provider=opened.provider, clock=fake, tenant=tenant, pass_time=fake.advance)
+        yield Subject(provider=opened.provider, clock=fake, tenant=tenant, pass_time=fake.advance, share=_open_to_all)
+
+
+def _native(tenant: str, clock: FakeClock) -> Subject:
+    database = _database()
+    types = SqlTypeStore(database, clock)
+    memories, collections = SqlMemoryStore(database, types), SqlCollectionStore(database, types)
+    library = SearchLibrary(memories, _no_model(clock), clock, config.Library())
+
+    def share(name: str, agent_id: str) -> None:
+        now = clock.now()
+        collections.put(Collection(tenant=tenant, name=name, kind=CollectionKind.SHARED), actor="tests", now=now)
+        registration = Registration(tenant=tenant, collection=name, agent_id=agent_id, read=True, write=True)
+        collections.register(registration, actor="tests", now=now)
+
+    native = NativeProvider(library.search, memories, clock, semantic=False)
+    return Subject(provider=native, clock=clock, tenant=tenant, pass_time=clock.advance, share=share)
+
+
+@cache
+def _database() -> Database:
+    """One database for all: they keep apart by their tenants."""
+    folder = tempfile.mkdtemp(prefix="strata-native-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    database = open_database(config.Database(url=f"sqlite:///{folder}/strata.db"), FakeClock())
+    atexit.register(database.close)
+    migrate(database)
+    return database
+
+
+def _no_model(clock: Clock) -> Embedder:
+    return open_embedder(config.Inference(local_embedding=False), str, clock)
+
+
+def _open_to_all(_collection: str, _agent_id: str) -> None:
+    """Rights are checked before an external provider is asked."""

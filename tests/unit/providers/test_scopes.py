@@ -68,5 +68,12 @@ def test_a_job_of_the_product_names_nobody_and_reaches_what_it_names() -> None:
     assert checked_collection(job, "user:bob") == cube_of("t", "user:bob")
 
 
+def test_an_operator_may_reach_every_agent_of_the_tenant_and_still_no_other_user() -> None:
+    operator = ProviderScope(tenant="t", user_id="alice", agent_id="ops")
+    assert checked_collection(operator, "agent:chef", whole_tenant=True) == cube_of("t", "agent:chef")
+    with pytest.raises(NotFoundError):
+        checked_collection(operator, "user:bob", whole_tenant=True)
+
+
 def test_no_session_has_no_name() -> None:
     assert conversation_of("t", "") == ""

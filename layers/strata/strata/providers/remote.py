@@ -82,7 +82,7 @@ class RemoteProvider:
 
     def listed(self, scope: ProviderScope, collection: str, *, limit: int = 100) -> list[Memory]:
         """Return what is stored, newest first, each memory once; also what is expired, superseded or provisional."""
-        cube = checked_collection(scope, collection)
+        cube = checked_collection(scope, collection, whole_tenant=True)
         items = self._wire.everything(cube, limit * _COPIES, self._write_deadline)
         once = {memory.memory_id: memory for memory in self._memories(reversed(items), scope.tenant, collection)}
         return list(reversed(once.values()))[:limit]
@@ -118,7 +118,7 @@ class RemoteProvider:
         Raises:
             ProviderUnavailableError: something is still there, or is still being worked on; try again later.
         """
-        cube = checked_collection(scope, collection)
+        cube = checked_collection(scope, collection, whole_tenant=True)
         wanted = frozenset(external_ids)
         found = self._wire.matching(cube, wanted, self._write_deadline)
         if not found:

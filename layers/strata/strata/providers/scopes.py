@@ -44,17 +44,18 @@ def conversation_of(tenant: str, session_id: str) -> str:
     return ".".join((_PREFIX, "session", _part(tenant), _part(session_id))) if session_id else ""
 
 
-def checked_collection(scope: ProviderScope, collection: str) -> Cube:
+def checked_collection(scope: ProviderScope, collection: str, *, whole_tenant: bool = False) -> Cube:
     """Return the collection's name if the scope may reach it.
 
     A scope that names a user reaches no other user's collection, and one that names an agent no other agent's. A job
-    of the product itself names neither.
+    of the product names neither; with ``whole_tenant`` it may act for an operator, whose key is no agent's.
 
     Raises:
         NotFoundError: the collection is another's.
     """
     layer, owner = _layer_and_owner(collection)
-    own = {CollectionKind.USER: scope.user_id, CollectionKind.AGENT: scope.agent_id}.get(collection_kind(collection))
+    agent = "" if whole_tenant else scope.agent_id
+    own = {CollectionKind.USER: scope.user_id, CollectionKind.AGENT: agent}.get(collection_kind(collection))
     if own and own != owner:
         raise NotFoundError(fields={"layer": layer})
     return cube_of(scope.tenant, collection)
