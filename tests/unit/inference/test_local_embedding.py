@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from strata.errors import InferenceUnavailableError
-from strata.inference.local_embedding import BATCH, LocalEmbedder, NoEmbedder, local_embedder
+from strata.inference.local_embedding import BATCH, MAX_BYTES, LocalEmbedder, NoEmbedder, local_embedder
 from strata.ranking.calibration import similarity
 from strata.ranking.tokens import is_dense
 
@@ -58,9 +58,15 @@ def test_questions_and_passages_are_told_apart(embedder: LocalEmbedder) -> None:
     assert embedder.embed(["tea"], query=True) != embedder.embed(["tea"])
 
 
-@pytest.mark.parametrize("text", ["", "\0", "a\0b", "\ud800", "👨‍👩‍👧" * 50, "字" * 5_000])
+@pytest.mark.parametrize("text", ["", "\0", "a\0b", "\ud800", "👨‍👩‍👧" * 5, "a" * 1_999 + "字"])
 def test_no_text_breaks_it(embedder: LocalEmbedder, text: str) -> None:
     assert len(embedder.embed([text])[0]) == 4 * 384
+
+
+def test_a_long_text_is_cut_between_characters(counting: tuple[LocalEmbedder, CountingModel]) -> None:
+    embedder, model = counting
+    embedder.embed(["字" * 5_000, "a" * 5_000])
+    assert [len(text) for text in model.asked[0][1]] == [MAX_BYTES // 3, MAX_BYTES]
 
 
 def test_nothing_is_embedded_twice(counting: tuple[LocalEmbedder, CountingModel]) -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 MODEL = "multilingual-e5-small-q4"
 DIMENSIONS = 384
-MAX_CHARS = 2_000
-"""Cost grows with length (1.2 ms a token) and the model sees 512 tokens at a time; what follows adds little."""
+MAX_BYTES = 2_000
+"""Of UTF-8, some 500 tokens in any language: cost grows with length and the model sees 512 at a time."""
 BATCH = 4
 """Texts embedded in one turn; a question goes before the next ones."""
 REMEMBERED = 4_096
@@ -116,4 +116,4 @@ def local_embedder() -> Embedder:
 
 def _clean(text: str) -> str:
     """Cut, and take out what the engine, which is written in C, would stumble over."""
-    return text[:MAX_CHARS].replace("\0", " ").encode("utf-8", "replace").decode()
+    return text[:MAX_BYTES].replace("\0", " ").encode("utf-8", "replace")[:MAX_BYTES].decode(errors="ignore")

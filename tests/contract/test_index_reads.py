@@ -1,0 +1,94 @@
+"""What an index in memory asks of the database: which memories may be seen now, and vectors by text."""
+
+from datetime import timedelta
+
+import pytest
+
+from strata.model.memories import AccessPolicy, ChangeKind, Collection, CollectionKind
+from strata.ports import MemoryDraft, MemoryEdit
+from strata.storage.engine import Database
+from strata.storage.vectors import SqlVectorStore
+from tests.fakes.library import Shelf
+
+TYPES = ("user_preference", "episode")
+
+
+def insert(
+    shelf: Shelf, name: str, *, collection: str = "user:u", memory_type: str = "user_preference", **more: object
+) -> None:
+    draft = MemoryDraft(
+        memory_id=f"{shelf.tenant}-{name}",
+        collection=collection,
+        memory_type=memory_type,
+        content=name,
+        fingerprint=name,
+        said_at=shelf.clock.now(),
+        **more,
+    )
+    shelf.memories.insert(shelf.admin, draft, now=shelf.clock.now())
+
+
+def versions(shelf: Shelf, agent: str, *names: str, types: tuple[str, ...] = TYPES) -> dict[str, int]:
+    ids = [f"{shelf.tenant}-{name}" for name in names]
+    found = shelf.memories.present_versions(shelf.access(agent), ids, now=shelf.clock.now(), memory_types=types)
+    return {memory_id.removeprefix(f"{shelf.tenant}-"): version for memory_id, version in found.items()}
+
+
+def test_live_memories_with_their_present_versions(shelf: Shelf) -> None:
+    insert(shelf, "one")
+    insert(shelf, "turn", memory_type="episode")
+    insert(shelf, "gone")
+    for change in (ChangeKind.UPDATE, ChangeKind.UPDATE):
+        edit = MemoryEdit(memory_id=f"{shelf.tenant}-one", change=change, content=f"one {shelf.clock.now()}")
+        shelf.clock.advance(1)
+        shelf.memories.edit(shelf.admin, "user:u", edit, now=shelf.clock.now())
+    delete = MemoryEdit(memory_id=f"{shelf.tenant}-gone", change=ChangeKind.DELETE)
+    shelf.memories.edit(shelf.admin, "user:u", delete, now=shelf.clock.now())
+    assert versions(shelf, "cook", "one", "turn", "gone", "never") == {"one": 3, "turn": 1}
+    assert versions(shelf, "cook", "one", "turn", types=("episode",)) == {"turn": 1}
+    assert versions(shelf, "cook") == {}
+
+
+@pytest.mark.parametrize("count", [1, 16, 17, 70])
+def test_lists_of_any_length(shelf: Shelf, count: int) -> None:
+    names = [f"m{number}" for number in range(count)]
+    for name in names[:20]:
+        insert(shelf, name)
+    assert set(versions(shelf, "cook", *names)) == set(names[:20])
+
+
+def test_rights_and_expiry_are_asked_in_the_statement(shelf: Shelf) -> None:
+    insert(shelf, "mine", policy=AccessPolicy(read_agents=("cook",)))
+    insert(shelf, "brief", ttl_seconds=60, expires_at=shelf.clock.now() + timedelta(seconds=60))
+    insert(shelf, "own", collection="agent:cook", memory_type="user_preference")
+    shelf.collection_store.put(
+        Collection(tenant=shelf.tenant, name="household", kind=CollectionKind.SHARED),
+        actor="admin",
+        now=shelf.clock.now(),
+    )
+    insert(shelf, "shared", collection="household")
+    everything = ("mine", "brief", "own", "shared")
+    assert set(versions(shelf, "cook", *everything)) == {"mine", "brief", "own"}
+    assert set(versions(shelf, "other", *everything)) == {"brief"}
+    shelf.clock.advance(60)
+    assert set(versions(shelf, "cook", *everything)) == {"mine", "own"}
+
+
+def test_another_tenant_sees_nothing(shelf: Shelf) -> None:
+    insert(shelf, "one")
+    stranger = Shelf(shelf.database, shelf.clock, f"{shelf.tenant}-other")
+    ids = [f"{shelf.tenant}-one"]
+    found = stranger.memories.present_versions(
+        stranger.admin, ids, now=shelf.clock.now(), memory_types=("user_preference",)
+    )
+    assert found == {}
+
+
+def test_vectors_come_back_as_they_were_and_the_first_stays(database: Database, shelf: Shelf) -> None:
+    store, now = SqlVectorStore(database), shelf.clock.now()
+    model = f"model of {shelf.tenant}"
+    store.put_many(model, {"a": b"\x00\x01", "b": b"\xff" * 4_096}, now=now)
+    store.put_many(model, {"a": b"other", "c": b"\x02"}, now=now)
+    assert store.get_many(model, ["a", "b", "c", "d"]) == {"a": b"\x00\x01", "b": b"\xff" * 4_096, "c": b"\x02"}
+    assert store.get_many(f"{model}x", ["a"]) == store.get_many(model, []) == {}
+    store.put_many(model, {}, now=now)
