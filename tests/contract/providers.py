@@ -88,11 +88,15 @@ def subject(kind: str) -> Iterator[Subject]:
         yield Subject(provider=opened.provider, clock=fake, tenant=tenant, pass_time=fake.advance, share=_open_to_all)
 
 
-def _native(tenant: str, clock: FakeClock) -> Subject:
-    database = _database()
-    types = SqlTypeStore(database, clock)
-    memories, collections = SqlMemoryStore(database, types), SqlCollectionStore(database, types)
+def native_provider(clock: Clock) -> NativeProvider:
+    """The native library as a provider, without an embedding model."""
+    memories = SqlMemoryStore(_database(), SqlTypeStore(_database(), clock))
     library = SearchLibrary(memories, _no_model(clock), clock, config.Library())
+    return NativeProvider(library.search, memories, clock, semantic=False)
+
+
+def _native(tenant: str, clock: FakeClock) -> Subject:
+    collections = SqlCollectionStore(_database(), SqlTypeStore(_database(), clock))
 
     def share(name: str, agent_id: str) -> None:
         now = clock.now()
@@ -100,8 +104,7 @@ def _native(tenant: str, clock: FakeClock) -> Subject:
         registration = Registration(tenant=tenant, collection=name, agent_id=agent_id, read=True, write=True)
         collections.register(registration, actor="tests", now=now)
 
-    native = NativeProvider(library.search, memories, clock, semantic=False)
-    return Subject(provider=native, clock=clock, tenant=tenant, pass_time=clock.advance, share=share)
+    return Subject(provider=native_provider(clock), clock=clock, tenant=tenant, pass_time=clock.advance, share=share)
 
 
 @cache
@@ -109,7 +112,7 @@ def _database() -> Database:
     """One database for all: they keep apart by their tenants."""
     folder = tempfile.mkdtemp(prefix="strata-native-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    database = open_database(config.Database(url=f"sqlite:///{folder}/strata.db"), FakeClock())
+    database = open_database(config.Database(url=f"sqlite:///{folder}/strata.db", pool_size=8), FakeClock())
     atexit.register(database.close)
     migrate(database)
     return database
