@@ -11,16 +11,30 @@ _UNKNOWN_COST = 13
 _COMMA = "、"
 _LIST_MARK = Token(_COMMA, Kind.DROP, "drop", _COMMA)
 _SEPARABLE = re.compile(r"([\u4e00-\u9fff])(\d+(?:次|回|趟|遍))([\u4e00-\u9fff])")
+_COMPLETED = re.compile(r"(?![不得没])([\u4e00-\u9fff])(了|过|着|完)([\u4e00-\u9fff])([\u4e00-\u9fff]?)")
 _POTENTIAL = re.compile(r"([\u4e00-\u9fff])([不得])[了起动]([\u4e00-\u9fff])")
 
 
 def joined(text: str) -> str:
-    """``text`` with a verb and its object that stand apart put together: 理1次发 is 理发1次, 熬不了夜 is 不能熬夜."""
+    """``text`` with a verb and its object that stand apart put together: 理1次发 is 理发1次, 动过手术 is 动手术过,
+    熬不了夜 is 不能熬夜.
+    """
     known = lexicon().chinese
+    text = _COMPLETED.sub(_completed, text)
     text = _SEPARABLE.sub(lambda m: f"{m[1]}{m[3]}{m[2]}" if m[1] + m[3] in known else m[0], text)
     return _POTENTIAL.sub(
         lambda m: f"{'不能' if m[2] == '不' else '能'}{m[1]}{m[3]}" if m[1] + m[3] in known else m[0], text
     )
+
+
+def _completed(match: re.Match[str]) -> str:
+    verb, particle, first, second = match.groups()
+    known = lexicon().chinese
+    if verb + particle in known:
+        return match[0]
+    if second and verb + first + second in known:
+        return verb + first + second + particle
+    return f"{verb}{first}{particle}{second}" if verb + first in known else match[0]
 
 
 def chinese(run: str) -> Iterator[Token]:

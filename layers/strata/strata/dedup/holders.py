@@ -14,9 +14,9 @@ def other_holder(left: Clause, right: Clause, rest: Difference) -> Clash | None:
     ours, theirs = rest.left & left.content, rest.right & right.content
     if left.negative or not _is_held(left, ours) or not _is_held(right, theirs):
         return None
-    slots = left.items & right.items & oppositions().slots
-    if slots and not left.limits | right.limits and _fills_slot(left, right, ours, theirs):
-        return Clash(reason="slot", evidence=(*sorted(slots), *worded(left, right)))
+    slots = [name for name in sorted(left.items & right.items) if name in oppositions().slots]
+    if any(_fills_slot(name, (left, ours), (right, theirs)) for name in slots):
+        return Clash(reason="slot", evidence=(*slots, *worded(left, right)))
     if "SWITCH" in {left.change, right.change} and _takes_place(left, right, ours, theirs):
         return Clash(reason="update", evidence=worded(left, right))
     return None
@@ -34,14 +34,16 @@ def _families(clause: Clause, concepts: frozenset[str]) -> set[str]:
     return {token.family for token in clause.tokens if token.kind is Kind.THING and token.concept in concepts}
 
 
-def _fills_slot(left: Clause, right: Clause, ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Values only, of one kind, of the same thing: 在北京上班 does not deny 在腾讯上班, the cat's name not the
-    dog's.
+def _fills_slot(name: str, *sides: tuple[Clause, frozenset[str]]) -> bool:
+    """Values only, of a family the property takes and of one kind, of the same thing: 在北京上班 does not deny
+    在腾讯上班, the cat's name not the dog's.
     """
-    if ours & left.head or theirs & right.head:
-        return False
-    if len(_things(left, ours)) < len(ours) or len(_things(right, theirs)) < len(theirs):
-        return False
+    families = oppositions().slots[name]
+    for clause, odd in sides:
+        fits = "*" in families or _families(clause, odd) <= families
+        if not fits or odd & clause.head or clause.limits or len(_things(clause, odd)) < len(odd):
+            return False
+    (left, ours), (right, theirs) = sides
     return ("city" in _families(left, ours)) == ("city" in _families(right, theirs))
 
 

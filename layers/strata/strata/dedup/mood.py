@@ -21,6 +21,8 @@ def moods(group: Sequence[Token], before: Clause | None) -> frozenset[str]:
         found.add("HEARSAY")
     if _is_over(group):
         found.add("PAST")
+    elif "PAST" in found and _is_deed(group):
+        found.discard("PAST")
     if _is_intended(group):
         found.add("PLAN")
     return frozenset(found)
@@ -40,6 +42,12 @@ def _is_over(group: Sequence[Token]) -> bool:
     return any(
         token.concept == "GUO" and index and group[index - 1].concept in _LASTING for index, token in enumerate(group)
     )
+
+
+def _is_deed(group: Sequence[Token]) -> bool:
+    """*had surgery*: what one had was done once, and stays so."""
+    is_had = any(token.concept == "HAVE" for token in group) and any(token.family == "event" for token in group)
+    return is_had and all(token.surface == "past tense" for token in group if token.concept == "PAST")
 
 
 def _is_intended(group: Sequence[Token]) -> bool:

@@ -1,6 +1,6 @@
 """The closed tables of what excludes what, and the shape of a contradiction."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,8 +21,10 @@ class Oppositions:
     """``data/oppositions.toml``, read."""
 
     exclusive: frozenset[frozenset[str]]
-    slots: frozenset[str]
-    """Properties with one thing for a value."""
+    slots: Mapping[str, frozenset[str]]
+    """Properties with one value at a time, and the families a value may be of; ``*`` = any."""
+    topics: frozenset[str]
+    """Properties worth comparing whatever their values share, ``slots`` included."""
     rivals: frozenset[str]
     """Families of which one holds the place: browsers, employers."""
     attitude: frozenset[str]
@@ -50,11 +52,13 @@ class Oppositions:
 def oppositions() -> Oppositions:
     """The tables, read on first use."""
     data = load_toml("oppositions.toml")
-    slots, stances, acts = data["slots"], data["stances"], data["acts"]
+    slots = {name: _names(families) for name, families in data["slots"].items()}
+    stances, acts = data["stances"], data["acts"]
     return Oppositions(
         exclusive=frozenset(_pairs(data["exclusive"]["_"])),
-        slots=_names(slots["thing"]),
-        rivals=_names(slots["rivals"]),
+        slots=slots,
+        topics=_names(data["topics"]["_"]) | slots.keys(),
+        rivals=_names(data["rivals"]["_"]),
         attitude=_names(stances["attitude"]),
         ability=_names(stances["ability"]),
         of_food=_names(stances["of_food"]),

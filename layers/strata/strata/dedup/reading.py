@@ -17,6 +17,7 @@ _QUESTION = Token("QUESTION", Kind.MOOD, "mood", "?")
 _PREDICATES = frozenset({Kind.NOT, Kind.STANCE, Kind.ACT})
 _LOCATIVE = frozenset({"在", "于"})
 _COPULAS = frozenset({"be", "是", "为"})
+_ENDS_HEAD = _LOCATIVE | _COPULAS
 _LIST_MARKS = frozenset({"、", "和", "与", "及", "以及", "或", "或者", "还有", "跟", "and", "or", "nor", "plus"})
 _SILENT = frozenset({Kind.DROP, Kind.NOT, Kind.MOOD, Kind.CHANGE, Kind.LINK})
 
@@ -122,7 +123,7 @@ def _head(group: Sequence[Token]) -> frozenset[str]:
     """What stands before the first predicate, places apart: 在腾讯上班 speaks of nobody else."""
     found = set()
     for token in group:
-        if token.kind in _PREDICATES or token.concept == "SWITCH" or token.surface in _LOCATIVE | _COPULAS:
+        if token.kind in _PREDICATES or token.concept == "SWITCH" or token.surface in _ENDS_HEAD:
             break
         if token.kind is Kind.THING:
             found.add(token.concept)

@@ -8,6 +8,7 @@ from strata.dedup.tokens import Kind, Token
 
 _BINDS_NEXT = frozenset({"FROM", "THAN", "EXCEPT", "BY"})
 _BINDS_EITHER = frozenset({"BEFORE", "AFTER"})
+_BINDS = _BINDS_NEXT | _BINDS_EITHER
 _BINDABLE = frozenset({Kind.THING, Kind.ACT, Kind.VALUE, Kind.TIME, Kind.PERSON})
 _COUNTLESS = frozenset({"EVERY", "USER", "PRO"})
 _HALF_DAY = 720
@@ -40,7 +41,7 @@ def _bound(group: list[Token]) -> list[Token]:
             found.append(_bind(token, found.pop()))
         elif token.concept == "FROM" and behind and _is_range(group, behind):
             pass  # from 9 to 6: an amount of time, not a way
-        elif token.concept in _BINDS_NEXT | _BINDS_EITHER and behind:
+        elif token.concept in _BINDS and behind:
             found.append(_bind(token, group[behind]))
             index = behind
         else:
@@ -134,6 +135,19 @@ def _moved(group: list[Token]) -> list[Token]:
     return [token for token in group if not (token.concept == "LIVE" and token.surface.startswith("move"))]
 
 
+def _served(group: list[Token]) -> list[Token]:
+    """给孩子喝奶茶: who is given it drinks it."""
+    return [
+        token
+        for index, token in enumerate(group)
+        if not (token.surface == "给" and _is_fed(group[index + 1 : index + 2], group[index + 2 :]))
+    ]
+
+
+def _is_fed(behind: Sequence[Token], rest: Sequence[Token]) -> bool:
+    return bool(behind) and behind[0].kind is Kind.PERSON and any(token.family == "consume" for token in rest)
+
+
 def _employed(group: list[Token]) -> list[Token]:
     """*works on Saturdays* is a job; *works on a novel* and 工作压力 are not."""
     if all(token.family != "job" for token in group):
@@ -218,13 +232,14 @@ def _caused(group: list[Token]) -> list[Token]:
 
 
 _REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...] = (
-    (_BINDS_NEXT | _BINDS_EITHER, _bound),
+    (_BINDS, _bound),
     (frozenset({"clock12"}), _timed),
     (frozenset({"WANT"}), _forbidden),
     (frozenset({"condition"}), _diagnosed),
     (frozenset({"LIVE"}), _moved),
     (frozenset({"job"}), _employed),
     (frozenset({"DRINK"}), _drunk),
+    (frozenset({"GIVE"}), _served),
     (frozenset(_RANKS), _ranked),
     (_MEASURES, _qualified),
     (frozenset({"CAUSE"}), _caused),

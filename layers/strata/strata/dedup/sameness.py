@@ -10,6 +10,12 @@ _FREE = frozenset(
     {
         "symptom",
         "condition",
+        "vehicle",
+        "device",
+        "office_thing",
+        "payment",
+        "employer",
+        "browser",
         "colour",
         "nature",
         "place",

@@ -20,11 +20,9 @@ def opposed_signs(no: Clause, yes: Clause) -> Clash | None:
 
 
 def _about_the_same(no: Clause, yes: Clause) -> bool:
-    if no.content & yes.content or no.values & yes.values:
-        return True
     if no.content or yes.content:
-        return False
-    return bool((no.stances & yes.stances) - oppositions().faint or no.people - {"USER"})
+        return bool(no.content & yes.content)
+    return bool((no.stances & yes.stances) - oppositions().faint or no.people - {"USER"} or no.values & yes.values)
 
 
 def _covers(no: Clause, yes: Clause, rest: Difference) -> bool:
@@ -72,5 +70,5 @@ def _related(no: str, yes: str, *, is_food: bool) -> bool:
     tables = oppositions()
     if is_food and {no, yes} & tables.of_food and {no, yes} & (tables.attitude - {"WISH"}):
         return True
-    kinds = (tables.ability, tables.attitude, frozenset({"NEED", "WANT"}), frozenset({"HAVE", "WANT"}))
+    kinds = (tables.ability, tables.attitude, frozenset({"NEED", "WANT", "WISH"}), frozenset({"HAVE", "WANT"}))
     return any({no, yes} <= kind for kind in kinds)

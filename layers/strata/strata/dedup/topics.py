@@ -2,12 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from heapq import nlargest
 from math import log
 
+from strata.dedup.oppositions import oppositions
 from strata.dedup.reading import read
-from strata.dedup.resources import load_toml
 
 _MOST_COMMON = 250
 """A concept in more texts than this tells nothing apart."""
@@ -39,7 +38,7 @@ class Topics:
         for concept in topic:
             places = self._places.get(concept, ())
             if len(places) <= _MOST_COMMON:
-                least = threshold * total if concept in _slots() else 0.0
+                least = threshold * total if concept in oppositions().topics else 0.0
                 weight = max(self._weights.get(concept, 0.0), least)
                 for index in places:
                     shared[index] += weight
@@ -56,9 +55,3 @@ class Topics:
 def topic_of(text: str) -> frozenset[str]:
     """The concepts ``text`` is about, without stance, time and amount."""
     return frozenset(concept for clause in read(text).clauses for concept in clause.content)
-
-
-@lru_cache(maxsize=1)  # read-only table
-def _slots() -> frozenset[str]:
-    slots = load_toml("oppositions.toml")["slots"]
-    return frozenset(name.strip() for names in (slots["thing"], slots["value"]) for name in names.split(","))
