@@ -16,7 +16,6 @@ EMPTY_NAMES = {"base", "common", "helper", "helpers", "impl", "manager", "misc",
 CATALOGUES = {
     "layers/strata/strata/config.py",
     "layers/strata/strata/errors.py",
-    "layers/strata/strata/ports.py",
     "layers/strata/strata/storage/migrations/versions/0001_first_schema.py",
     "layers/strata/strata/storage/tables.py",
 }
