@@ -99,7 +99,8 @@ class SearchLibrary:
         limit = self._settings.top_k if top_k is None else top_k
         parts = [replace(ask, mixes=(mix,)) for mix in ask.mixes] if turns_apart else [ask]
         hits = [found for part in parts for found in settled(self._hits(part, limit + RESTATED, threshold))[:limit]]
-        notes = () if mode is SearchMode.KEYWORD or vector is not None else (SEMANTIC_UNAVAILABLE,)
+        lacks_meaning = vector is None and mode is not SearchMode.KEYWORD and bool(text.strip())
+        notes = (SEMANTIC_UNAVAILABLE,) if lacks_meaning else ()
         return ProviderHits(hits=tuple(found.hit for found in hits), notes=notes)
 
     def similar(self, access: Access, collection: str, text: str, memory_types: Sequence[str], top_k: int) -> list[Hit]:
