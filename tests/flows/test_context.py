@@ -151,6 +151,16 @@ def test_a_failing_provider_costs_its_part_and_never_the_constraints(error: Exce
     assert loaded.messages[-1]["content"] == "hi"
 
 
+def test_a_mistake_in_the_long_term_side_costs_its_part_and_no_more() -> None:
+    def stumble(_query: ProviderQuery) -> ProviderHits:
+        raise KeyError("memories")
+
+    loaded = World(search=stumble).load()
+    assert [(one.part, one.code) for one in loaded.degraded] == [("long_term", "internal")]
+    assert texts(loaded, Lane.CONSTRAINT) == ["用户对花生过敏"]
+    assert loaded.messages[-1]["content"] == "hi"
+
+
 def test_a_hanging_provider_is_left_behind_at_the_deadline(gate: threading.Event) -> None:
     def hang(_query: ProviderQuery) -> ProviderHits:
         gate.wait(10)

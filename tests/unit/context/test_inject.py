@@ -1,10 +1,13 @@
 """What is chosen, and how the budget is filled."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strata.config import Context
-from strata.context.choice import chosen
+from strata.context.choice import chosen, without_window
 from strata.context.inject import Inject, Injection
 from strata.model.context import Lane
 from strata.model.memories import Hit, Memory
@@ -84,6 +87,28 @@ def test_facts_that_only_look_alike_are_both_delivered() -> None:
 def test_turns_of_conversations_stand_behind_sentences() -> None:
     hits = [hit("user: 我们昨天聊了茶", 0.95, memory_type="episode"), hit("喜欢绿茶", 0.4)]
     assert contents(injected(1_000, hits)) == ["喜欢绿茶", "user: 我们昨天聊了茶"]
+
+
+def test_a_share_never_leaves_the_block_empty() -> None:
+    long = hit(" ".join(f"word{number}" for number in range(60)))
+    needed = injected(100_000, [long]).tokens
+    assert contents(injected(needed, [long])) == [long.memory.content]
+    assert injected(needed - 1, [long]).memories == ()
+
+
+def test_a_joined_emoji_is_not_cut_in_half() -> None:
+    text = "x" * 991 + "👨\u200d👩\u200d👧" * 3
+    assert "\u200d…" not in injected(4_000, [hit(text)]).memories[0].text
+
+
+def test_turns_that_the_window_shows_are_not_told_again() -> None:
+    def turn(seq: int, session_id: str) -> Hit:
+        one = hit(f"user: tea {seq} {session_id}", memory_type="episode")
+        return replace(one, memory=replace(one.memory, metadata={"session_id": session_id, "seq": seq}))
+
+    window = (SimpleNamespace(seq=4), SimpleNamespace(seq=5))
+    hits = [turn(3, "s"), turn(4, "s"), turn(4, "other"), hit("喜欢绿茶")]
+    assert without_window(hits, "s", window) == [hits[0], hits[2], hits[3]]
 
 
 def test_without_budget_there_is_no_block() -> None:

@@ -182,10 +182,5 @@ def _why_off(profile: AgentProfile) -> Degraded | None:
     return None
 
 
-def _unforeseen(failure: BaseException) -> BaseException | None:
-    """Return what has to be logged with its traceback: a mistake in the long-term side costs its part, no more."""
-    return None if isinstance(failure, StrataError) else failure
-
-
 def _given(value: int | None, default: int) -> int:
     return default if value is None else value

@@ -65,16 +65,22 @@ class Pending:
         if future is None:
             return None
         try:
-            return future.result(max(0.0, self._deadlines[part] - self._clock.monotonic()))
+            failure = future.exception(max(0.0, self._deadlines[part] - self._clock.monotonic()))
         except LateError:
             future.cancel()
-            error: StrataError = DeadlineExceededError()
-        except StrataError as failure:
-            error = failure
-        logger.warning("context.degraded", extra={"part": part, "code": error.code})
+            failure = DeadlineExceededError()
+        if failure is None:
+            return future.result()
+        error = failure if isinstance(failure, StrataError) else StrataError()
+        logger.warning("context.degraded", extra={"part": part, "code": error.code}, exc_info=_unforeseen(failure))
         count("ContextDegraded", dimensions={"part": part, "code": error.code})
         self._degraded.append(Degraded(part=part, code=error.code, detail=error.message))
         return None
+
+
+def _unforeseen(failure: BaseException) -> BaseException | None:
+    """Return what has to be logged with its traceback: a mistake in the long-term side costs its part, no more."""
+    return None if isinstance(failure, StrataError) else failure
 
 
 def milliseconds(since: float, until: float) -> float:
