@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from strata.bootstrap import consolidating, health, maintaining
 from strata.bootstrap.providing import Providing
-from strata.bootstrap.stores import open_stores
+from strata.bootstrap.stores import open_stores, secret_text
 from strata.clock import Clock
 from strata.config import Settings
 from strata.consolidation import rules, screen
@@ -117,7 +117,7 @@ class Runtime:
         stores, clock, settings = self._stores, self.clock, self.settings
         native = NativeProvider(self.search, stores.memories, clock, semantic=bool(stores.embedder.name))
         self._providing = Providing(stores.agents, native, self._open_provider)
-        chat = open_chat(settings.inference, _secret)
+        chat = open_chat(settings.inference, secret_text)
         self._summarise = SummariseSession(
             log=stores.log,
             sessions=stores.sessions,
@@ -175,7 +175,7 @@ class Runtime:
         self._stores.database.close()
 
     def _open_provider(self, name: ProviderName) -> Provider:
-        return open_provider(name, self.settings.providers, self.clock, _secret)
+        return open_provider(name, self.settings.providers, self.clock, secret_text)
 
     def _bootstrap_key(self) -> Callable[[], str]:
         secret = self.settings.auth.bootstrap_admin_key_secret
@@ -192,7 +192,3 @@ class Runtime:
 def _refuse_instructions(_access: Access, _collection: str, content: str) -> None:
     if screen.instructs(content):
         raise QuarantinedError
-
-
-def _secret(name: str) -> str:
-    return Secret(name).text()
