@@ -62,9 +62,12 @@ def open_stores(settings: Settings, clock: Clock, queue: RunQueue | None) -> Sto
         events=SqlEventLog(database),
         ledger=SqlReadLedger(database),
         runs=SqlRunStore(database),
-        embedder=RememberedEmbedder(open_embedder(settings.inference, _secret, clock), SqlVectorStore(database), clock),
+        embedder=RememberedEmbedder(
+            open_embedder(settings.inference, secret_text, clock), SqlVectorStore(database), clock
+        ),
     )
 
 
-def _secret(name: str) -> str:
+def secret_text(name: str) -> str:
+    """Fetch a secret anew. Raises TransientError."""
     return Secret(name).text()
