@@ -17,7 +17,7 @@ from strata.errors import InferenceRejectedError, InferenceUnavailableError, Str
 from strata.inference.anchors import FACTS, QUESTIONS
 from strata.inference.bedrock_embed import BedrockEmbeddings
 from strata.inference.breaker import FAILURES, PAUSE_SECONDS
-from strata.inference.embed import ATTEMPTS, MAX_CALL_CHARS, QUERY_ATTEMPTS, ServiceEmbedder, open_embedder
+from strata.inference.embed import ATTEMPTS, MAX_CALL_CHARS, QUERY_ATTEMPTS, EndpointEmbedder, open_embedder
 from strata.inference.local_embedding import LocalEmbedder, NoEmbedder
 from strata.inference.openai_embed import OpenAIEmbeddings
 
@@ -54,22 +54,22 @@ def endpoint() -> Endpoint:
 
 
 @pytest.fixture
-def embedder(endpoint: Endpoint, clock: FakeClock) -> ServiceEmbedder:
-    made = ServiceEmbedder("model-1", endpoint, clock, batch=4)
+def embedder(endpoint: Endpoint, clock: FakeClock) -> EndpointEmbedder:
+    made = EndpointEmbedder("model-1", endpoint, clock, batch=4)
     made.embed(["warm"])
     endpoint.calls.clear()
     return made
 
 
 def test_vectors_are_made_unit_length_and_their_dimensions_are_learned(endpoint: Endpoint, clock: FakeClock) -> None:
-    embedder = ServiceEmbedder("model-1", endpoint, clock, batch=4)
+    embedder = EndpointEmbedder("model-1", endpoint, clock, batch=4)
     assert (embedder.name, embedder.dimensions) == ("model-1", 0)
     (vector,) = embedder.embed(["tea"])
     assert math.hypot(*values(vector)) == pytest.approx(1.0)
     assert embedder.dimensions == 3
 
 
-def test_a_list_goes_in_batches_in_order_and_each_text_once(embedder: ServiceEmbedder, endpoint: Endpoint) -> None:
+def test_a_list_goes_in_batches_in_order_and_each_text_once(embedder: EndpointEmbedder, endpoint: Endpoint) -> None:
     texts = [f"{number:03}" + "x" * number for number in range(6)] * 2
     vectors = embedder.embed(texts)
     assert [len(call) for call in endpoint.calls] == [4, 2]
@@ -78,7 +78,7 @@ def test_a_list_goes_in_batches_in_order_and_each_text_once(embedder: ServiceEmb
 
 
 def test_a_call_is_bounded_in_characters_and_an_empty_text_is_sent_as_something(
-    embedder: ServiceEmbedder, endpoint: Endpoint
+    embedder: EndpointEmbedder, endpoint: Endpoint
 ) -> None:
     embedder.embed([f"{number}" + "x" * 40_000 for number in range(4)] * 8 + [" "])
     assert all(sum(map(len, call)) <= MAX_CALL_CHARS for call in endpoint.calls)
@@ -86,7 +86,7 @@ def test_a_call_is_bounded_in_characters_and_an_empty_text_is_sent_as_something(
 
 
 def test_a_passing_failure_is_repeated_after_a_pause(
-    embedder: ServiceEmbedder, endpoint: Endpoint, clock: FakeClock
+    embedder: EndpointEmbedder, endpoint: Endpoint, clock: FakeClock
 ) -> None:
     endpoint.failures = [InferenceUnavailableError()]
     started = clock.monotonic()
@@ -96,14 +96,14 @@ def test_a_passing_failure_is_repeated_after_a_pause(
 
 
 @pytest.mark.parametrize(("query", "attempts"), [(False, ATTEMPTS), (True, QUERY_ATTEMPTS)])
-def test_repeats_are_bounded(embedder: ServiceEmbedder, endpoint: Endpoint, query: bool, attempts: int) -> None:
+def test_repeats_are_bounded(embedder: EndpointEmbedder, endpoint: Endpoint, query: bool, attempts: int) -> None:
     endpoint.failures = [InferenceUnavailableError()] * 9
     with pytest.raises(InferenceUnavailableError):
         embedder.embed(["tea"], query=query)
     assert len(endpoint.calls) == attempts
 
 
-def test_a_refusal_is_not_repeated_and_opens_no_breaker(embedder: ServiceEmbedder, endpoint: Endpoint) -> None:
+def test_a_refusal_is_not_repeated_and_opens_no_breaker(embedder: EndpointEmbedder, endpoint: Endpoint) -> None:
     for _ in range(2 * FAILURES):
         endpoint.failures = [InferenceRejectedError()]
         with pytest.raises(InferenceRejectedError):
@@ -113,7 +113,7 @@ def test_a_refusal_is_not_repeated_and_opens_no_breaker(embedder: ServiceEmbedde
 
 
 def test_after_failures_in_a_row_nobody_asks_until_the_pause_is_over(
-    embedder: ServiceEmbedder, endpoint: Endpoint, clock: FakeClock
+    embedder: EndpointEmbedder, endpoint: Endpoint, clock: FakeClock
 ) -> None:
     endpoint.failures = [InferenceUnavailableError()] * FAILURES
     with pytest.raises(InferenceUnavailableError):
@@ -129,7 +129,7 @@ def test_after_failures_in_a_row_nobody_asks_until_the_pause_is_over(
 
 
 def test_one_caller_at_a_time_probes_after_the_pause(
-    embedder: ServiceEmbedder, endpoint: Endpoint, clock: FakeClock
+    embedder: EndpointEmbedder, endpoint: Endpoint, clock: FakeClock
 ) -> None:
     endpoint.failures = [InferenceUnavailableError()] * (FAILURES + 1)
     with pytest.raises(InferenceUnavailableError):
@@ -143,13 +143,13 @@ def test_one_caller_at_a_time_probes_after_the_pause(
 
 @pytest.mark.parametrize("vectors", [[], [[0.0, 0.0]], [[math.nan, 1.0]]])
 def test_an_answer_that_is_none_is_refused(clock: FakeClock, vectors: list[list[float]]) -> None:
-    embedder = ServiceEmbedder("m", lambda _texts, _query: vectors, clock, batch=4)
+    embedder = EndpointEmbedder("m", lambda _texts, _query: vectors, clock, batch=4)
     with pytest.raises(InferenceUnavailableError):
         embedder.embed(["tea"])
 
 
 def test_the_scale_of_a_model_is_measured_by_script(endpoint: Endpoint, clock: FakeClock) -> None:
-    embedder = ServiceEmbedder("m", endpoint, clock, batch=64)
+    embedder = EndpointEmbedder("m", endpoint, clock, batch=64)
     assert embedder.background(0, question=True) == (0.0, 1.0)
     embedder.embed(["tea"])
     for question in (True, False):
@@ -274,5 +274,5 @@ def test_the_settings_choose() -> None:
     assert isinstance(open_embedder(Inference(local_embedding=False), secrets, clock), NoEmbedder)
     for url in ("http://model/v1", "bedrock://"):
         made = open_embedder(Inference(embed_url=url, embed_model="m"), secrets, clock)
-        assert isinstance(made, ServiceEmbedder)
+        assert isinstance(made, EndpointEmbedder)
         assert made.name == "m"

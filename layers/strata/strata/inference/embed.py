@@ -39,7 +39,7 @@ ReadSecret = Callable[[str], str]
 """From a secret's name or ARN to its text."""
 
 
-class ServiceEmbedder:
+class EndpointEmbedder:
     """Implements ``strata.ports.Embedder`` over a call. Safe to share between threads."""
 
     def __init__(self, name: str, call: Call, clock: Clock, *, batch: int) -> None:
@@ -111,7 +111,7 @@ def open_embedder(settings: Inference, secrets: ReadSecret, clock: Clock) -> Emb
     """Return the embedder of the settings; nothing is connected, fetched or loaded before the first call."""
     if not (settings.embed_url and settings.embed_model):
         return local_embedder() if settings.local_embedding else NoEmbedder()
-    return ServiceEmbedder(settings.embed_model, _call(settings, secrets), clock, batch=settings.embed_batch)
+    return EndpointEmbedder(settings.embed_model, _call(settings, secrets), clock, batch=settings.embed_batch)
 
 
 def _call(settings: Inference, secrets: ReadSecret) -> Call:
