@@ -24,7 +24,7 @@ SAM_ENV := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 PATH="$(abspath $(VE
 MAKEFLAGS += --no-print-directory
 export PYTHONUTF8 := 1
 
-.PHONY: help demo serve test test-real-memos test-real-mem0 check format bench build lock clean
+.PHONY: help demo serve test test-slow test-real-memos test-real-mem0 check format bench build lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -36,7 +36,10 @@ serve: $(VENV)/.local ## the whole product on 127.0.0.1:8610, until interrupted
 	@$(SERVE) $(ARGS)
 
 test: $(VENV)/.dev $(MEMOS_MODELS) ## the tests; says which servers were missing, if any
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile $(ARGS)
+
+test-slow: $(VENV)/.dev $(MEMOS_MODELS) ## the tests that take longer: killed workers and servers, built functions
+	@$(BIN)/python -m pytest -m slow $(ARGS)
 
 test-real-memos: $(VENV)/.dev $(MEMOS_VENV)/.memos ## the provider suite on a real MemOS server, with a stand-in for its model
 	@$(BIN)/python -m tests.real.run_memos $(MEMOS_VENV)/bin/python $(ARGS)
