@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
+from typing import Any, NoReturn
 
 from strata import config
-from strata.clock import Clock, FakeClock
+from strata.clock import FakeClock
 from strata.consolidation.claim import Claim
 from strata.consolidation.commit import Commit
 from strata.consolidation.conflicts import Conflicts
@@ -31,9 +32,9 @@ from strata.consolidation.replay import notice_of
 from strata.errors import CacheUnavailableError
 from strata.model.memories import Memory
 from strata.model.messages import Kind, NewMessage, Role
-from strata.model.runs import Run
+from strata.model.runs import Plan, Run
 from strata.model.sessions import SessionKey
-from strata.ports import Access, Chat, Counted, Embedder, Provider, SessionCache
+from strata.ports import Access, Chat, Counted, Embedder, Provider, RuleJudge, SessionCache
 from strata.storage.cache import open_cache
 from strata.storage.engine import open_database
 from strata.storage.memories import SqlMemoryStore
@@ -60,8 +61,8 @@ class NoEmbedder:
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
         raise NotImplementedError
 
-    def calibrate(self, cosine: float) -> float:
-        return cosine
+    def background(self, dense_scripts: int, *, question: bool) -> tuple[float, float]:
+        return 0.0, 1.0
 
 
 class NoCache:
@@ -70,8 +71,8 @@ class NoCache:
     def close(self) -> None:
         """There is nothing to close."""
 
-    def __getattr__(self, name: str) -> Callable[..., object]:
-        def call(*_arguments: object, **_named: object) -> object:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*_arguments: object, **_named: object) -> NoReturn:
             raise CacheUnavailableError
 
         return call
@@ -99,15 +100,15 @@ class Rig:
 
     url: str
     cache_url: str = ""
-    clock: Clock = field(default_factory=lambda: FakeClock(NOW))
+    clock: FakeClock = field(default_factory=lambda: FakeClock(NOW))
     chat: Chat | None = None
     cache: SessionCache | None = None
     embedder: Embedder = field(default_factory=NoEmbedder)
     provider: Provider | None = None
-    rules: Callable = labelled
+    rules: RuleJudge = labelled
     settings: config.Consolidation = field(default_factory=config.Consolidation)
     afterwards: Sequence[Afterwards] = ()
-    on_step: Callable[[str], None] = lambda _step: None
+    on_step: Callable[[str], object] = lambda _step: None
     tenant: str = "home"
     max_attempts: int = 5
     pool_size: int = 4
@@ -116,18 +117,18 @@ class Rig:
         self.database = open_database(config.Database(url=self.url, pool_size=self.pool_size), self.clock)
         migrate(self.database)
         cache_url = self.cache_url or f"memory://{next(_numbers)}"
-        self.cache = self.cache or open_cache(config.Cache(url=cache_url), self.clock)
-        weakref.finalize(self, _close, self.database, self.cache, self.provider)
+        self.opened_cache = self.cache or open_cache(config.Cache(url=cache_url), self.clock)
+        weakref.finalize(self, _close, self.database, self.opened_cache, self.provider)
         self.types = SqlTypeStore(self.database, self.clock)
         self.store = SqlMemoryStore(self.database, self.types)
         self.log = SqlMessageLog(self.database)
         self.sessions = SqlSessionStore(self.database)
         self.runs = SqlRunStore(self.database)
-        self.fresh = Fresh(self.runs, self.log, self.sessions, self.cache, self.settings, self.clock, redacted)
+        self.fresh = Fresh(self.runs, self.log, self.sessions, self.opened_cache, self.settings, self.clock, redacted)
         self.planning = self._planning()
         self.consolidate = Consolidate(
             Steps(
-                claim=Claim(self.runs, self.cache, self.settings, self.clock),
+                claim=Claim(self.runs, self.opened_cache, self.settings, self.clock),
                 fresh=self.fresh,
                 planning=self.planning,
                 commit=Commit(self.runs, self.store, self.embedder, self._provider_for, self.clock, self._step),
@@ -155,6 +156,11 @@ class Rig:
         )
 
     def _provider_for(self, tenant: str, agent_id: str) -> Provider | None:
+        return self.provider
+
+    def provider_named(self, _name: str) -> Provider:
+        """The external provider, for the errands that only runs with one leave."""
+        assert self.provider is not None
         return self.provider
 
     def _step(self, step: str) -> None:
@@ -192,7 +198,7 @@ class Rig:
         """Deliver a run's notice."""
         return self.consolidate(notice_of(run), attempt=attempt, remaining_seconds=lambda: seconds)
 
-    def settle(self, *texts: str, session: str = "dinner", **said: object) -> Run:
+    def settle(self, *texts: str, session: str = "dinner", **said: Any) -> Run:
         """Say something, end the session, deliver the notice."""
         self.say(*texts, session=session, **said)
         return self.deliver(self.end(session))
@@ -223,6 +229,12 @@ class Rig:
         found = self.runs.get(self.tenant, run.run_id)
         assert found is not None
         return found
+
+
+def plan_of(run: Run) -> Plan:
+    """The plan of a run that has one."""
+    assert run.plan is not None
+    return run.plan
 
 
 _numbers = count(1)

@@ -1,11 +1,12 @@
 """A rule judge for tests of what comes after judging: a message says itself what it is worth."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from strata.model.memories import Candidate, Category, Scope
 from strata.model.messages import Message, Role
 
-KINDS: Mapping[str, dict[str, object]] = {
+KINDS: Mapping[str, dict[str, Any]] = {
     "过敏": {"category": Category.SAFETY, "importance": 10, "safety": True, "standing": True},
     "忌口": {"category": Category.PREFERENCE, "importance": 9, "standing": True},
     "偏好": {"category": Category.PREFERENCE, "importance": 7},

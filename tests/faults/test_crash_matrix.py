@@ -15,7 +15,7 @@ from tests.doubles.memos import Memos
 from tests.doubles.server import Double
 from tests.fakes.queue import ListedQueue
 from tests.fakes.rig import AGENT, NOW, USER, Rig, fresh_file
-from tests.faults.doomed import Place, deliver_in_a_process
+from tests.faults.doomed import LoggedChat, Place, deliver_in_a_process
 
 pytestmark = pytest.mark.slow
 
@@ -49,6 +49,7 @@ def begin(place: Place, tenant: str) -> str:
     """A user who lived elsewhere before says four things and leaves."""
     rig = place.rig()
     rig.tenant = tenant
+    assert isinstance(rig.chat, LoggedChat)
     rig.chat.ANSWER = '{"memories": [{"content": "用户住在武汉", "category": "preference_taboo", "messages": [1]}]}'
     rig.settle("我住在武汉", session="before")
     (place.folder / "asked").unlink()
@@ -80,7 +81,7 @@ def outcome(place: Place, tenant: str) -> Mapping[str, object]:
 
 def reconcile(rig: Rig) -> None:
     limits = Limits(stuck_seconds=900, most_attempts=5, batch=100)
-    Reconcile(rig.runs, ListedQueue(), lambda _name: rig.provider, never, rig.clock, limits)(seconds=45)
+    Reconcile(rig.runs, ListedQueue(), rig.provider_named, never, rig.clock, limits)(seconds=45)
 
 
 def never(_check: ReadBack, _run: Run) -> None:

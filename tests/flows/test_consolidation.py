@@ -9,7 +9,7 @@ from strata.model.memories import ChangeKind
 from strata.model.messages import Role
 from strata.model.runs import RunState, WriteAction
 from strata.ports import Access, MemoryEdit
-from tests.fakes.rig import AGENT, ALLERGY, DISLIKES, LIKES, NOW, USER, Rig, fresh_file
+from tests.fakes.rig import AGENT, ALLERGY, DISLIKES, LIKES, NOW, USER, Rig, fresh_file, plan_of
 
 HOME = f"user:{USER}"
 
@@ -56,7 +56,7 @@ def test_a_memory_tells_where_it_comes_from(rig: Rig) -> None:
     assert (memory.run_id, memory.user_id, memory.said_at) == (run.run_id, USER, NOW)
     assert (memory.safety, memory.standing, memory.importance) == (True, True, 10)
     assert memory.metadata["category"] == "identity_safety"
-    assert memory.memory_id == run.plan.writes[0].key
+    assert memory.memory_id == plan_of(run).writes[0].key
 
 
 def test_types_and_lives_follow_the_category(rig: Rig) -> None:
@@ -135,7 +135,7 @@ def test_a_preference_that_flips_back_is_stored_again(rig: Rig) -> None:
 def test_a_preference_that_flips_back_within_one_session_ends_where_the_person_ended(rig: Rig) -> None:
     run = rig.settle(LIKES, DISLIKES, LIKES)
     assert rig.contents() == ["用户喜欢吃辣"]
-    assert [write.action for write in run.plan.writes] == [
+    assert [write.action for write in plan_of(run).writes] == [
         WriteAction.INSERT,
         WriteAction.SUPERSEDE,
         WriteAction.SUPERSEDE,
@@ -164,7 +164,7 @@ def test_what_arrives_meanwhile_belongs_to_the_next_run(rig: Rig) -> None:
 
 def test_a_session_without_anything_new_is_settled_quietly(rig: Rig) -> None:
     run = rig.settle("你好", "再见")
-    assert (run.state, run.plan.writes, run.receipts) == (RunState.SUCCEEDED, (), ())
+    assert (run.state, plan_of(run).writes, run.receipts) == (RunState.SUCCEEDED, (), ())
 
 
 # --- duplicates
@@ -187,7 +187,7 @@ def test_full_width_letters_hide_no_duplicate(rig: Rig) -> None:
 def test_the_same_fact_twice_in_one_session_is_one_memory_with_two_sources(rig: Rig) -> None:
     run = rig.settle(ALLERGY, "好的", ALLERGY)
     assert rig.contents() == ["用户对花生过敏"]
-    assert [source.seq for source in run.plan.writes[0].sources] == [1, 3]
+    assert [source.seq for source in plan_of(run).writes[0].sources] == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_later_means_by_when_it_was_said_not_when_it_was_processed(rig: Rig) -> 
     run = rig.settle("偏好：用户住在武汉", session="march", at=NOW)
     assert rig.contents() == ["用户已搬到厦门"]
     assert rig.everything()["用户住在武汉"] == "superseded"
-    assert run.plan.writes[0].superseded_by == rig.memories()[0].memory_id
+    assert plan_of(run).writes[0].superseded_by == rig.memories()[0].memory_id
 
 
 def test_a_clock_ahead_of_ours_does_not_win_for_ever(rig: Rig) -> None:
@@ -264,7 +264,7 @@ def test_a_safety_fact_stays_until_the_change_is_said_once_more(rig: Rig) -> Non
     run = rig.settle("过敏：用户对花生不过敏", session="wednesday")
     assert rig.contents() == ["用户对花生不过敏"]
     assert rig.everything()["用户对花生过敏"] == "superseded"
-    assert run.plan.writes[0].reason.endswith("confirmed")
+    assert plan_of(run).writes[0].reason.endswith("confirmed")
 
 
 def test_saying_it_twice_in_one_breath_confirms_nothing(rig: Rig) -> None:
@@ -283,7 +283,7 @@ def test_a_memory_the_user_deleted_does_not_come_back(rig: Rig) -> None:
     rig.store.edit(Access(tenant="home", agent_id=AGENT), HOME, erase, now=rig.clock.now())
     run = rig.deliver(rig.end("tuesday"))
     assert rig.contents() == []
-    assert run.plan.writes[0].action is WriteAction.SKIP
+    assert plan_of(run).writes[0].action is WriteAction.SKIP
     rig.clock.advance(3_600)
     rig.settle(LIKES, session="wednesday")
     assert rig.contents() == ["用户喜欢吃辣"]

@@ -17,7 +17,7 @@ from strata.errors import (
 )
 from strata.model.runs import Run, RunNotice, RunState
 from tests.fakes.chat import Answer, ScriptedChat, memories
-from tests.fakes.rig import ALLERGY, DISLIKES, LIKES, NoCache, NoEmbedder, Rig, fresh_file
+from tests.fakes.rig import ALLERGY, DISLIKES, LIKES, NoCache, NoEmbedder, Rig, fresh_file, plan_of
 
 NUTS = {"content": "用户对花生过敏", "category": "identity_safety", "messages": [1], "safety": True}
 
@@ -105,7 +105,7 @@ def test_every_kind_of_missing_answer_still_settles_what_the_rules_find(url: str
     rig = Rig(url=url, chat=ScriptedChat(*answers))
     liked = ("喝茶", "爬山", "猫", "靠窗的座位")
     runs = [rig.settle(f"偏好：用户喜欢{thing}", session=thing) for thing in liked]
-    assert [(run.state, run.plan.judge, run.plan.judge_error) for run in runs] == [
+    assert [(run.state, plan_of(run).judge, plan_of(run).judge_error) for run in runs] == [
         (RunState.SUCCEEDED, "rules", "inference_unavailable"),
         (RunState.SUCCEEDED, "rules", "inference_unavailable"),
         (RunState.SUCCEEDED, "rules", "no_json"),
@@ -118,7 +118,7 @@ def test_an_answer_cut_off_deletes_nothing_and_stores_no_half_sentence(url: str)
     rig = Rig(url=url, chat=ScriptedChat('{"operations":[{"op":"DELETE","id":"0"},{"op":"ADD","text":"用户对青霉素'))
     rig.settle(LIKES, session="monday")
     run = rig.settle("随便聊聊", session="tuesday")
-    assert run.plan.judge_error == "truncated"
+    assert plan_of(run).judge_error == "truncated"
     assert rig.contents() == ["用户喜欢吃辣"]
 
 
@@ -157,10 +157,10 @@ def test_another_run_of_the_session_waits_for_its_turn(url: str) -> None:
     rig = Rig(url=url)
     rig.say(LIKES)
     run = rig.end()
-    rig.cache.lock(rig.key(), "another-run", 600)
+    rig.opened_cache.lock(rig.key(), "another-run", 600)
     with pytest.raises(LeaseLostError):
         rig.deliver(run)
-    rig.cache.unlock(rig.key(), "another-run")
+    rig.opened_cache.unlock(rig.key(), "another-run")
     assert rig.deliver(run).state is RunState.SUCCEEDED
 
 
@@ -170,10 +170,10 @@ def test_the_lock_is_given_back_whatever_happens(url: str) -> None:
     run = rig.end()
     with pytest.raises(StorageUnavailableError):
         rig.deliver(run)
-    assert rig.cache.lock(rig.key(), "somebody", 600)
-    rig.cache.unlock(rig.key(), "somebody")
+    assert rig.opened_cache.lock(rig.key(), "somebody", 600)
+    rig.opened_cache.unlock(rig.key(), "somebody")
     rig.deliver(run)
-    assert rig.cache.lock(rig.key(), "somebody", 600)
+    assert rig.opened_cache.lock(rig.key(), "somebody", 600)
 
 
 def test_without_the_cache_nothing_is_lost_and_nothing_is_new_again(url: str) -> None:
@@ -193,13 +193,14 @@ def test_a_flushed_cache_makes_nothing_new_again(url: str) -> None:
 
 
 def test_too_little_time_is_left_to_the_next_invocation(url: str) -> None:
-    rig = Rig(url=url, chat=ScriptedChat(memories(NUTS)))
+    chat = ScriptedChat(memories(NUTS))
+    rig = Rig(url=url, chat=chat)
     rig.say(ALLERGY)
     run = rig.end()
     with pytest.raises(DeadlineExceededError):
         rig.deliver(run, seconds=9)
-    assert rig.chat.asked == []
-    assert rig.deliver(run, attempt=2).plan.judge == "model"
+    assert chat.asked == []
+    assert plan_of(rig.deliver(run, attempt=2)).judge == "model"
 
 
 class Flaky(NoEmbedder):
@@ -218,10 +219,11 @@ class Flaky(NoEmbedder):
 
 
 def test_replacing_never_leaves_a_topic_empty_when_embedding_fails(url: str) -> None:
-    rig = Rig(url=url, embedder=Flaky(0))
+    embedder = Flaky(0)
+    rig = Rig(url=url, embedder=embedder)
     rig.settle("偏好：用户的车牌尾号是 37", session="monday")
     rig.clock.advance(86_400)
-    rig.embedder.failures = 1
+    embedder.failures = 1
     rig.say("偏好：用户换车了，车牌尾号是 82", session="tuesday")
     run = rig.end("tuesday")
     with pytest.raises(InferenceUnavailableError):

@@ -22,7 +22,7 @@ from strata.model.runs import RunState, WriteAction
 from strata.ports import Access, MemoryEdit
 from tests.fakes.chat import ScriptedChat, memories
 from tests.fakes.queue import ListedQueue
-from tests.fakes.rig import ALLERGY, DISLIKES, LIKES, USER, Rig, fresh_file
+from tests.fakes.rig import ALLERGY, DISLIKES, LIKES, USER, Rig, fresh_file, plan_of
 
 HOME = f"user:{USER}"
 ADMIN = Access(tenant="home", agent_id="admin", admin=True)
@@ -45,7 +45,7 @@ def queue() -> ListedQueue:
 
 def reconciler(rig: Rig, queue: ListedQueue) -> Reconcile:
     limits = Limits(stuck_seconds=900, most_attempts=5, batch=100)
-    return Reconcile(rig.runs, queue, lambda _name: rig.provider, lambda _check, _run: None, rig.clock, limits)
+    return Reconcile(rig.runs, queue, rig.provider_named, lambda _check, _run: None, rig.clock, limits)
 
 
 # --- replay
@@ -88,7 +88,7 @@ def test_a_dry_run_shows_the_plan_and_does_nothing(rig: Rig) -> None:
     assert [write.content for write in plan.writes] == ["用户对花生过敏", "用户喜欢吃辣"]
     assert rig.contents() == []
     assert rig.state(run) == run
-    assert rig.deliver(run).plan.writes == plan.writes
+    assert plan_of(rig.deliver(run)).writes == plan.writes
 
 
 # --- judging again
@@ -99,12 +99,12 @@ def test_what_rules_judged_while_the_model_was_away_is_judged_again(url: str, qu
     chat = ScriptedChat(InferenceUnavailableError(), memories({"content": "用户喜欢吃辣", "messages": [1]}, tea))
     rig = Rig(url=url, chat=chat)
     first = rig.settle(LIKES, "我还爱喝茶", "偏好：用户随口一说", ALLERGY)
-    assert first.plan.judge == "rules"
+    assert plan_of(first).judge == "rules"
     rig.clock.advance(3_600)
     opened = Rejudge(rig.runs, queue, rig.clock)("home", first.run_id)
     assert (opened.state, len(queue.sent)) == (RunState.QUEUED, 1)
     again = rig.deliver(opened)
-    assert (again.state, again.plan.judge, again.run_id) == (RunState.SUCCEEDED, "model", first.run_id)
+    assert (again.state, plan_of(again).judge, again.run_id) == (RunState.SUCCEEDED, "model", first.run_id)
     assert sorted(rig.contents()) == ["用户喜欢吃辣", "用户喜欢喝茶", "用户对花生过敏"]
     assert rig.everything()["用户随口一说"] == "deleted"
     assert (
@@ -118,7 +118,7 @@ def test_judging_again_while_the_model_is_still_away_changes_nothing(url: str, q
     before = rig.memories()
     Rejudge(rig.runs, queue, rig.clock)("home", first.run_id)
     again = rig.deliver(first)
-    assert (again.state, again.plan.judge) == (RunState.SUCCEEDED, "rules")
+    assert (again.state, plan_of(again).judge) == (RunState.SUCCEEDED, "rules")
     assert rig.memories() == before
 
 
@@ -131,7 +131,7 @@ def test_a_second_judgement_that_is_parked_is_replayed_as_one(url: str, queue: L
     assert rig.deliver(first).state is RunState.FAILED
     rig.on_step = lambda _step: None
     Replay(rig.runs, queue, rig.clock)("home", first.run_id)
-    assert rig.deliver(first).plan.judge == "model"
+    assert plan_of(rig.deliver(first)).judge == "model"
     assert rig.contents() == ["用户喜欢喝茶"]
 
 
@@ -306,7 +306,9 @@ def test_the_model_is_shown_what_is_near_as_letters_and_numbers(url: str) -> Non
         f'A 0 (2026-03-10): "{HIKES}"',
         "</stored_memories>",
     ]
-    assert chat.schemas[1]["required"] == ["decisions"]
+    schema = chat.schemas[1]
+    assert schema is not None
+    assert schema["required"] == ["decisions"]
 
 
 @pytest.mark.parametrize(
@@ -350,5 +352,5 @@ def test_the_new_fact_is_written_even_if_the_model_only_speaks_of_the_old_one(ur
 def test_a_plan_tells_who_decided(url: str) -> None:
     rig, _ = settled_with(url, RAINS, decisions('{"new": "A", "action": "supersede", "old": [0]}'))
     run = rig.runs.page("home", limit=1)[0]
-    (write,) = run.plan.writes
+    (write,) = plan_of(run).writes
     assert (write.action, write.reason) == (WriteAction.SUPERSEDE, "model: against")

@@ -11,7 +11,7 @@ from strata.maintenance.reconcile import Limits, Reconcile
 from strata.model.runs import Run, RunState
 from strata.ports import ReadBack
 from tests.fakes.queue import ListedQueue
-from tests.fakes.rig import ALLERGY, LIKES, NOW, Rig, fresh_file
+from tests.fakes.rig import ALLERGY, LIKES, NOW, Rig, fresh_file, plan_of
 from tests.fakes.shelf import Shelf
 
 WUHAN, XIAMEN = "偏好：用户住在武汉", "偏好：用户已搬到厦门"
@@ -32,7 +32,7 @@ def reconcile(rig: Rig, shelf: Shelf) -> dict[str, int]:
     writes = NativeWrites(rig.store)
 
     def add_again(check: ReadBack, run: Run) -> None:
-        for write in run.plan.writes:
+        for write in plan_of(run).writes:
             if write.key == check.receipt.key:
                 draft = writes.draft(run, write, expires_at=None, embedding=None, embedding_model="")
                 shelf.add(scope_of(run), draft, now=rig.clock.now())

@@ -9,7 +9,7 @@ import pytest
 
 from strata.errors import TransientError
 from strata.model.runs import Run, RunState
-from tests.fakes.rig import NoCache, Rig, fresh_file
+from tests.fakes.rig import NoCache, Rig, fresh_file, plan_of
 
 pytestmark = pytest.mark.slow
 
@@ -103,7 +103,7 @@ def test_many_workers_do_what_one_would_have_done(place: tuple[str, str]) -> Non
     assert outcome(busy) == outcome(calm)
     assert TASTE in busy.contents("user:chen")
     assert {busy.state(run).state for run in runs} == {RunState.SUCCEEDED}
-    assert all(len(busy.state(run).receipts) == len(busy.state(run).plan.writes) for run in runs)
+    assert all(len(busy.state(run).receipts) == len(plan_of(busy.state(run)).writes) for run in runs)
 
 
 def test_without_the_cache_the_leases_alone_keep_runs_apart(place: tuple[str, str]) -> None:
