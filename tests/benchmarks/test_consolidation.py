@@ -4,13 +4,14 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from strata.consolidation.conflicts import Conflicts
-from strata.consolidation.lookup import Stored
+from strata.consolidation.lookup import Lookup, Stored
 from strata.consolidation.pairs import Pairs
 from strata.consolidation.proposals import Proposal
 from strata.consolidation.prune import Prune
@@ -18,6 +19,9 @@ from strata.dedup.fingerprint import fingerprint
 from strata.model.memories import Category, Memory, Source
 from strata.model.runs import Judgement, Run, RunState
 from tests.benchmarks.timing import against_floor
+
+if TYPE_CHECKING:
+    from strata.ports import MemoryStore
 
 NOW = datetime(2026, 3, 10, tzinfo=UTC)
 WHO = "用户 孩子 妈妈 爸爸 Tom Anna".split()
@@ -53,11 +57,15 @@ class Library:
         return {}
 
 
+def _conflicts(library: Library) -> Conflicts:
+    return Conflicts(cast("MemoryStore", library), lambda *_: None, None, timeout_seconds=1)
+
+
 @pytest.mark.slow
 def test_prune_and_conflicts() -> None:
     stored, new = sentences(10_000, seed=1), sentences(200, seed=2)
     library = Library(stored)
-    prune, conflicts = Prune(library, Pairs()), Conflicts(library, lambda *_: None, None, timeout_seconds=1)
+    prune, conflicts = Prune(cast("Lookup", library), Pairs()), _conflicts(library)
     proposals = [_proposal(place, text) for place, text in enumerate(new)]
 
     def ours() -> object:

@@ -486,8 +486,8 @@ def test_a_connection_lost_in_mid_transaction_repeats_the_whole(
 
 
 def blocked_connections(database: Database) -> list[int]:
-    waiting = "SELECT id FROM information_schema.processlist WHERE info LIKE 'INSERT INTO messages%' AND db = DATABASE()"
-    others = f"{waiting} AND id <> CONNECTION_ID()"
+    waiting = "SELECT id FROM information_schema.processlist WHERE info LIKE 'INSERT INTO messages%'"
+    others = f"{waiting} AND db = DATABASE() AND id <> CONNECTION_ID()"
     return list(database.read(lambda connection: connection.execute(text(others)).scalars().all()))
 
 

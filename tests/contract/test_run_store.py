@@ -4,10 +4,12 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
+from typing import Any
 
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, Table, delete, select
 
 from strata import config
 from strata.clock import SystemClock
@@ -25,6 +27,7 @@ from tests.fakes.ledger import add_run, transcript
 NOW = datetime(2026, 3, 10, 8, 0, tzinfo=UTC)
 WEEK = timedelta(days=7)
 LIKES, DISLIKES = "我喜欢吃辣", "我不喜欢吃辣"
+Begin = Callable[..., tuple[Run, Lease]]
 tenants = (f"tenant-{number}" for number in count())
 
 
@@ -47,7 +50,7 @@ def key() -> SessionKey:
 
 
 @pytest.fixture
-def begin(database: Database, store: SqlRunStore, key: SessionKey) -> Callable[..., tuple[Run, Lease]]:
+def begin(database: Database, store: SqlRunStore, key: SessionKey) -> Begin:
     """Put a run into the ledger and claim it."""
 
     def begin(run_id: str, *span: int, now: datetime = NOW) -> tuple[Run, Lease]:
@@ -96,7 +99,7 @@ def write(name: str) -> PlannedWrite:
     )
 
 
-def receipt(name: str, provider: str = "MYSQL", **changes: object) -> Receipt:
+def receipt(name: str, provider: str = "MYSQL", **changes: Any) -> Receipt:
     plain = Receipt(key=name, memory_id=f"m-{name}", action=WriteAction.INSERT, version=1, provider=provider)
     return replace(plain, **changes)
 
@@ -104,14 +107,14 @@ def receipt(name: str, provider: str = "MYSQL", **changes: object) -> Receipt:
 # --- the lease
 
 
-def test_a_run_is_claimed_by_one_worker_at_a_time(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_run_is_claimed_by_one_worker_at_a_time(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     run, lease = begin("r1")
     assert (run.state, run.attempts, run.fence, run.started_at) == (RunState.RUNNING, 1, 1, NOW)
     assert lease.expires_at == run.lease_until == NOW + timedelta(seconds=90)
     assert store.claim(key.tenant, "r1", seconds=90, now=NOW + timedelta(seconds=89)) is None
 
 
-def test_a_lease_that_ran_out_is_taken_over(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_lease_that_ran_out_is_taken_over(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, slow = begin("r1")
     later = NOW + timedelta(seconds=90)
     run, quick = claimed(store, key, "r1", now=later)
@@ -141,14 +144,14 @@ def writes_under(store: SqlRunStore, lease: Lease, key: SessionKey, run: Run) ->
     ]
 
 
-def test_an_extended_lease_is_kept(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_an_extended_lease_is_kept(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, lease = begin("r1")
     longer = store.extend(lease, key.tenant, seconds=90, now=NOW + timedelta(seconds=60))
     assert longer.expires_at == NOW + timedelta(seconds=150)
     assert store.claim(key.tenant, "r1", seconds=90, now=NOW + timedelta(seconds=120)) is None
 
 
-def test_a_released_run_can_be_claimed_at_once(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_released_run_can_be_claimed_at_once(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, lease = begin("r1")
     store.release(lease, key.tenant, error_code="inference_unavailable", error_detail="429", now=NOW)
     waiting = store.get(key.tenant, "r1")
@@ -185,7 +188,7 @@ def test_an_unknown_run_cannot_be_claimed(store: SqlRunStore, key: SessionKey) -
     assert store.get(key.tenant, "nowhere") is None
 
 
-def test_another_tenant_sees_nothing(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_another_tenant_sees_nothing(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     begin("r1")
     assert store.get("somebody", "r1") is None
     assert store.page("somebody", limit=10) == []
@@ -196,7 +199,7 @@ def test_another_tenant_sees_nothing(store: SqlRunStore, key: SessionKey, begin:
 # --- what is new
 
 
-def test_messages_are_claimed_once(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_messages_are_claimed_once(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     first = begin("r1", 1, 2)
     messages = transcript(LIKES, "今晚吃什么", said_at=NOW)
     assert fresh(store, first, messages) == [1, 2]
@@ -204,14 +207,14 @@ def test_messages_are_claimed_once(store: SqlRunStore, key: SessionKey, begin: C
     assert fresh(store, begin("r2", 1, 2), messages) == []
 
 
-def test_a_redelivery_goes_on_with_the_same_messages(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_redelivery_goes_on_with_the_same_messages(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     messages = transcript(LIKES, DISLIKES, said_at=NOW)
     assert fresh(store, begin("r1", 1, 2), messages) == [1, 2]
     later = NOW + timedelta(hours=1)
     assert fresh(store, claimed(store, key, "r1", now=later), messages, now=later) == [1, 2]
 
 
-def test_a_transcript_sent_again_is_not_new(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_transcript_sent_again_is_not_new(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     first = begin("r1", 1, 2)
     fresh(store, first, transcript(LIKES, "好的", said_at=NOW))
     finish(store, first[1], key)
@@ -219,18 +222,18 @@ def test_a_transcript_sent_again_is_not_new(store: SqlRunStore, key: SessionKey,
     assert fresh(store, begin("r2", 3, 5), again) == [5]
 
 
-def test_a_preference_that_flips_back_is_new(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_preference_that_flips_back_is_new(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     for seq, said in enumerate((LIKES, DISLIKES, LIKES), start=1):
         run = begin(f"r{seq}", seq, seq)
         assert fresh(store, run, transcript(said, first=seq, said_at=NOW)) == [seq]
         finish(store, run[1], key)
 
 
-def test_a_flip_back_within_one_run_is_new(store: SqlRunStore, begin: Callable) -> None:
+def test_a_flip_back_within_one_run_is_new(store: SqlRunStore, begin: Begin) -> None:
     assert fresh(store, begin("r1", 1, 3), transcript(LIKES, DISLIKES, LIKES, said_at=NOW)) == [1, 2, 3]
 
 
-def test_the_same_sentence_weeks_later_is_new(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_the_same_sentence_weeks_later_is_new(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     first = begin("r1", 1, 1)
     fresh(store, first, transcript(LIKES, said_at=NOW))
     finish(store, first[1], key)
@@ -238,7 +241,7 @@ def test_the_same_sentence_weeks_later_is_new(store: SqlRunStore, key: SessionKe
     assert fresh(store, begin("r2", 2, 2, now=later), transcript(LIKES, first=2, said_at=later), now=later) == [2]
 
 
-def test_a_transcript_sent_again_every_day_stays_known(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_transcript_sent_again_every_day_stays_known(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     for day in range(12):
         now = NOW + timedelta(days=day)
         run = begin(f"r{day}", day + 1, day + 1, now=now)
@@ -247,7 +250,7 @@ def test_a_transcript_sent_again_every_day_stays_known(store: SqlRunStore, key: 
         finish(store, run[1], key, now=now)
 
 
-def test_a_released_run_frees_its_messages(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_released_run_frees_its_messages(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     run, lease = begin("r1", 1, 1)
     messages = transcript(LIKES, said_at=NOW)
     fresh(store, (run, lease), messages)
@@ -255,7 +258,7 @@ def test_a_released_run_frees_its_messages(store: SqlRunStore, key: SessionKey, 
     assert fresh(store, begin("r2", 1, 1), messages) == [1]
 
 
-def test_a_stored_plan_keeps_its_messages(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_stored_plan_keeps_its_messages(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     run, lease = begin("r1", 1, 1)
     messages = transcript(LIKES, said_at=NOW)
     fresh(store, (run, lease), messages)
@@ -267,7 +270,7 @@ def test_a_stored_plan_keeps_its_messages(store: SqlRunStore, key: SessionKey, b
     assert (again.state, again.plan) == (RunState.PLANNED, plan("a"))
 
 
-def test_two_runs_of_one_session_never_share_a_message(store: SqlRunStore, begin: Callable) -> None:
+def test_two_runs_of_one_session_never_share_a_message(store: SqlRunStore, begin: Begin) -> None:
     messages = transcript(LIKES, "好的", LIKES, "好的", DISLIKES, said_at=NOW)
     begun = [begin("r1", 1, 5), begin("r2", 1, 5)]
     outcomes: list[list[int]] = []
@@ -282,7 +285,7 @@ def test_two_runs_of_one_session_never_share_a_message(store: SqlRunStore, begin
 # --- what is kept
 
 
-def test_judgement_and_plan_come_back_as_they_were(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_judgement_and_plan_come_back_as_they_were(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, lease = begin("r1")
     candidate = Candidate(
         content="用户对花生过敏",
@@ -305,7 +308,7 @@ def test_judgement_and_plan_come_back_as_they_were(store: SqlRunStore, key: Sess
 
 
 def test_a_receipt_that_is_given_twice_counts_once(
-    database: Database, store: SqlRunStore, key: SessionKey, begin: Callable
+    database: Database, store: SqlRunStore, key: SessionKey, begin: Begin
 ) -> None:
     _, lease = begin("r1")
     store.save_plan(lease, key.tenant, plan("a", "b"))
@@ -323,7 +326,7 @@ def test_a_receipt_that_is_given_twice_counts_once(
     }
 
 
-def test_finishing_settles_and_measures(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_finishing_settles_and_measures(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, lease = begin("r1")
     done = store.finish(
         lease, key.tenant, counts={"inserted": 2}, timings_ms={"judge": 12.5}, cost={"prompt_tokens": 900}, now=NOW
@@ -338,9 +341,7 @@ def test_finishing_settles_and_measures(store: SqlRunStore, key: SessionKey, beg
     assert store.claim(key.tenant, "r1", seconds=90, now=NOW + timedelta(days=1)) is None
 
 
-def test_finishing_twice_under_one_lease_is_finishing_once(
-    store: SqlRunStore, key: SessionKey, begin: Callable
-) -> None:
+def test_finishing_twice_under_one_lease_is_finishing_once(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, lease = begin("r1")
     assert finish(store, lease, key) == finish(store, lease, key)
 
@@ -350,7 +351,7 @@ def test_finishing_twice_under_one_lease_is_finishing_once(
 
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.PARKED])
 def test_a_stopped_run_is_brought_back_with_its_plan(
-    store: SqlRunStore, key: SessionKey, begin: Callable, state: RunState
+    store: SqlRunStore, key: SessionKey, begin: Begin, state: RunState
 ) -> None:
     _, lease = begin("r1")
     store.save_plan(lease, key.tenant, plan("a"))
@@ -361,7 +362,7 @@ def test_a_stopped_run_is_brought_back_with_its_plan(
     claimed(store, key, "r1")
 
 
-def test_a_run_that_somebody_holds_is_not_sent_again(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_run_that_somebody_holds_is_not_sent_again(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, lease = begin("r1")
     with pytest.raises(RunStateError):
         store.requeue(key.tenant, "r1", now=NOW)
@@ -370,7 +371,7 @@ def test_a_run_that_somebody_holds_is_not_sent_again(store: SqlRunStore, key: Se
         store.requeue(key.tenant, "r1", now=NOW)
 
 
-def test_a_reopened_run_keeps_its_messages(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_reopened_run_keeps_its_messages(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     messages = transcript(LIKES, said_at=NOW)
     begun = begin("r1", 1, 1)
     fresh(store, begun, messages)
@@ -383,7 +384,7 @@ def test_a_reopened_run_keeps_its_messages(store: SqlRunStore, key: SessionKey, 
     assert fresh(store, claimed(store, key, "r1"), messages) == [1]
 
 
-def test_only_a_finished_run_is_reopened_or_undone(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_only_a_finished_run_is_reopened_or_undone(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, lease = begin("r1")
     with pytest.raises(RunStateError):
         store.reopen(key.tenant, "r1", now=NOW)
@@ -406,7 +407,7 @@ def test_pages_are_newest_first_and_meet(database: Database, store: SqlRunStore,
 
 
 def test_runs_that_nobody_holds_are_stuck(
-    database: Database, store: SqlRunStore, key: SessionKey, begin: Callable
+    database: Database, store: SqlRunStore, key: SessionKey, begin: Begin
 ) -> None:
     early = NOW - timedelta(days=400)
     add_run(database, key, "never-started", (1, 1), now=early)
@@ -428,11 +429,15 @@ def test_runs_that_nobody_holds_are_stuck(
 def nothing_left(database: Database) -> None:
     """Other tests' errands out of the way."""
     for table in (retirements, run_receipts):
-        database.write(lambda connection, table=table: connection.execute(delete(table)))
+        database.write(partial(_emptied, table))
+
+
+def _emptied(table: Table, connection: Connection) -> None:
+    connection.execute(delete(table))
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_a_removal_is_tried_until_it_is_done(store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_removal_is_tried_until_it_is_done(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, lease = begin("r1")
     gone = Retirement(
         retirement_id="a:old",
@@ -456,7 +461,7 @@ def test_a_removal_is_tried_until_it_is_done(store: SqlRunStore, key: SessionKey
 
 @pytest.mark.usefixtures("nothing_left")
 def test_an_add_is_looked_for_until_it_is_seen(
-    database: Database, store: SqlRunStore, key: SessionKey, begin: Callable
+    database: Database, store: SqlRunStore, key: SessionKey, begin: Begin
 ) -> None:
     _, lease = begin("r1")
     store.save_plan(lease, key.tenant, plan("a"))
@@ -476,7 +481,7 @@ def test_an_add_is_looked_for_until_it_is_seen(
     assert set(database.read(lambda connection: connection.scalars(mine).all())) == {"", "x7"}
 
 
-def test_a_text_is_set_aside_once(database: Database, store: SqlRunStore, key: SessionKey, begin: Callable) -> None:
+def test_a_text_is_set_aside_once(database: Database, store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     run, _ = begin("r1")
     for _ in range(2):
         store.quarantine(run, "from now on always…", "instructs", "user:chen", "user_preference", now=NOW)

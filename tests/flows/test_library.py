@@ -227,7 +227,7 @@ def test_a_life_is_seconds_in_every_zone(shelf: Shelf, monkeypatch: pytest.Monke
         ends = shelf.library.get(shelf.access("shopper"), HOME, str(days)).expires_at
         assert ends == datetime(2026, 3, 7, 12, tzinfo=UTC) + timedelta(seconds=days * 86_400)
         shelf.clock.set(ends - timedelta(microseconds=1))
-        assert shelf.library.get(shelf.access("shopper"), HOME, str(days))
+        assert shelf.library.get(shelf.access("shopper"), HOME, str(days)).content == f"{days} 天"
         shelf.clock.set(datetime(2026, 3, 7, 12, tzinfo=UTC))
     monkeypatch.undo()
     time.tzset()
@@ -237,7 +237,7 @@ def test_an_end_is_an_instant(shelf: Shelf) -> None:
     unit = preference("x", expires_at="2026-03-11T08:00:00+08:00", memory_id="m")
     shelf.library.insert(shelf.access("shopper"), HOME, unit)
     shelf.clock.set(datetime(2026, 3, 10, 23, 59, 59, 999_999, tzinfo=UTC))
-    assert shelf.library.get(shelf.access("shopper"), HOME, "m")
+    assert shelf.library.get(shelf.access("shopper"), HOME, "m").content == "x"
     shelf.clock.set(datetime(2026, 3, 11, tzinfo=UTC))
     with pytest.raises(NotFoundError):
         shelf.library.get(shelf.access("shopper"), HOME, "m")

@@ -1,7 +1,9 @@
 """Proposals are settled in the order in which they were said, against what holds at that moment."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,10 +14,11 @@ from strata.consolidation.proposals import Proposal
 from strata.model.memories import Category, Source
 from strata.model.runs import PlannedWrite, WriteAction
 
+Related = Callable[[str, str], Relation | None]
 START = datetime(2026, 3, 10, tzinfo=UTC)
 
 
-def said(name: str, minute: int, **changes: object) -> Proposal:
+def said(name: str, minute: int, **changes: Any) -> Proposal:
     """A proposal that says ``name`` at a minute."""
     plain = Proposal(
         key=f"{name}@{minute}",
@@ -38,12 +41,12 @@ def said(name: str, minute: int, **changes: object) -> Proposal:
     return replace(plain, **changes)
 
 
-def stored(name: str, minute: int, **changes: object) -> Entry:
+def stored(name: str, minute: int, **changes: Any) -> Entry:
     return replace(entry_of(said(name, minute)), id=f"{name}-stored", planned=False, **changes)
 
 
 def settled(
-    entries: list[Entry], proposals: list[Proposal], relation: object, *, leaves: bool = False
+    entries: list[Entry], proposals: list[Proposal], relation: Related, *, leaves: bool = False
 ) -> list[PlannedWrite]:
     """Settle proposals; ``relation`` tells what one content is to another."""
     known = [*entries, *(entry_of(proposal) for proposal in proposals)]
@@ -63,7 +66,7 @@ def opposites(one: str, other: str) -> Relation:
     return Relation.SAME if one == other else Relation.AGAINST
 
 
-def always(relation: Relation) -> object:
+def always(relation: Relation) -> Related:
     return lambda _one, _other: relation
 
 

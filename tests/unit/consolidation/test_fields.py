@@ -1,5 +1,7 @@
 """An item's fields are found under whatever name and read in whatever shape."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,12 +28,12 @@ JSON = st.recursive(
         {"content": None, "memory": "User drives a blue van"},
     ],
 )
-def test_the_sentence_is_found(raw: object) -> None:
+def test_the_sentence_is_found(raw: Mapping[str, object] | str) -> None:
     assert Item(raw).content == "User drives a blue van"
 
 
 @pytest.mark.parametrize("raw", [{}, {"content": ""}, {"content": 42}, {"category": "decision"}, {"x": ["a"]}, ""])
-def test_without_a_sentence_there_is_none(raw: object) -> None:
+def test_without_a_sentence_there_is_none(raw: Mapping[str, object] | str) -> None:
     assert Item(raw).content == ""
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +13,7 @@ from strata.consolidation.model_judge import ModelJudge, fitting
 from strata.consolidation.validate import UNTRUSTED
 from strata.errors import DeadlineExceededError, InferenceUnavailableError
 from strata.model.memories import Candidate, Category, Scope
-from strata.model.messages import Kind, Message, Role
+from strata.model.messages import JsonObject, Kind, Message, Role
 from strata.model.runs import Judgement
 from strata.ports import ChatReply
 from tests.fakes.chat import Answer, ScriptedChat, memories
@@ -54,7 +55,7 @@ def judged(
     return judge(talk, remaining_seconds=lambda: seconds, last_chance=last_chance), chat
 
 
-def kept(talk: Conversation, *items: object) -> list[str]:
+def kept(talk: Conversation, *items: JsonObject | str) -> list[str]:
     judgement, _ = judged(talk, memories(*items))
     return [found.content for found in judgement.candidates]
 
@@ -148,7 +149,9 @@ def test_new_messages_are_marked_within_what_was_said_around_them() -> None:
 
 def test_an_endpoint_that_can_is_given_the_schema() -> None:
     _, chat = judged(ALLERGY, memories("用户对花生过敏"))
-    assert chat.schemas[0]["required"] == ["memories"]
+    schema = chat.schemas[0]
+    assert schema is not None
+    assert schema["required"] == ["memories"]
 
 
 def test_the_prompt_asks_in_the_language_of_the_talk_and_for_it() -> None:
@@ -180,14 +183,10 @@ def test_tools_are_shown_but_never_marked_and_events_and_instructions_are_not_sh
         message(1, "你是食谱顾问", role=Role.SYSTEM, said_at=SAID),
         message(2, "总结一下这份报表", said_at=SAID),
         message(3, "季度报表…", role=T, said_at=SAID),
-        Message(**{**fields(message(4, "typing", said_at=SAID)), "kind": Kind.EVENT}),
+        replace(message(4, "typing", said_at=SAID), kind=Kind.EVENT),
     ]
     _, chat = judged(conversation(said, said, zone_name="UTC", redact=str), memories("x"))
     assert [line[:12] for line in chat.prompt.splitlines()[2:-1]] == ["[[NEW]] #2 u", "#3 tool 2026"]
-
-
-def fields(one: Message) -> dict[str, object]:
-    return {name: getattr(one, name) for name in one.__dataclass_fields__}
 
 
 def test_injected_memory_and_secrets_are_shown_to_nobody() -> None:

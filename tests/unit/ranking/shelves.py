@@ -35,7 +35,7 @@ def texts(*contents: str, dimensions: int = 0, **fields: Any) -> Shelf:
 
 def vector(*values: float) -> bytes:
     made = np.array(values, dtype="<f4")
-    return (made / np.linalg.norm(made)).tobytes()
+    return bytes((made / np.linalg.norm(made)).tobytes())
 
 
 def background(dense_scripts: int, *, question: bool) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
@@ -12,6 +12,9 @@ from strata import config
 from strata.errors import ConfigurationError, PayloadTooLargeError, QueueUnavailableError
 from strata.model.runs import RunNotice
 from strata.storage.queue import SqsRunQueue, body_of, open_queue
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
 
 NOTICE = RunNotice(tenant="家", session_id="会话 " + "长" * 120, run_id="r1", upto_seq=400)
 
@@ -31,7 +34,7 @@ class Sqs:
 
 def sent(*notices: RunNotice, deduplication: str = "") -> list[dict[str, Any]]:
     sqs = Sqs()
-    queue = SqsRunQueue("https://sqs/runs.fifo", lambda: sqs)
+    queue = SqsRunQueue("https://sqs/runs.fifo", lambda: cast("SQSClient", sqs))
     for notice in notices:
         queue.send(notice, deduplication=deduplication)
     return sqs.sent
@@ -82,7 +85,7 @@ def test_size_is_counted_in_bytes() -> None:
     ],
 )
 def test_foreign_errors_are_translated(error: Exception, expected: type[Exception]) -> None:
-    queue = SqsRunQueue("https://sqs/runs.fifo", lambda: Sqs(error))
+    queue = SqsRunQueue("https://sqs/runs.fifo", lambda: cast("SQSClient", Sqs(error)))
     with pytest.raises(expected):
         queue.send(NOTICE)
 
