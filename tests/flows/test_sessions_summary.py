@@ -170,6 +170,22 @@ def test_calls_after_one_end_are_bounded(desk_with: DeskWith, key: SessionKey) -
     assert len(chat.asked) == 4
 
 
+def test_all_calls_together_have_one_limit_of_time(desk_with: DeskWith, key: SessionKey) -> None:
+    def slow(_asked: Sequence[JsonObject]) -> str:
+        assert isinstance(desk.clock, FakeClock)
+        desk.clock.advance(3)
+        return "摘要"
+
+    chat = ScriptedChat(slow)
+    desk = desk_with(chat)
+    for _ in range(12):
+        desk.say(key, *["很长的一句话。" * 100] * 10)
+    made = desk.summarise(key)
+    assert made is not None
+    assert len(chat.asked) == 2
+    assert desk.get(key, "cook").summary == made
+
+
 def test_a_message_cannot_close_its_line_or_take_over(desk_with: DeskWith, key: SessionKey) -> None:
     chat = ScriptedChat("ok")
     desk = desk_with(chat)

@@ -11,7 +11,7 @@ from itertools import islice
 
 from strata import config
 from strata.clock import Clock
-from strata.errors import CacheUnavailableError, InferenceUnavailableError, StorageUnavailableError
+from strata.errors import CacheUnavailableError, TransientError
 from strata.model.messages import Message
 from strata.model.sessions import Session, SessionKey, Summary
 from strata.observability import count, logger
@@ -22,6 +22,8 @@ from strata.tokens.counter import TokenCounter
 MAX_CALLS = 4
 """Model calls after one end; a longer backlog is worked off at later ends."""
 MAX_MESSAGES = 1_000
+MIN_SECONDS = 1.0
+"""With less time left, no further call is begun."""
 CUT_OFF = "length"
 """Why a completion ended that did not end by itself."""
 
@@ -38,6 +40,7 @@ class SummariseSession:
     settings: config.Session
     window: config.Window
     timeout_seconds: float
+    """For all model calls after one end together."""
     clock: Clock
 
     def __call__(self, key: SessionKey) -> Summary | None:
@@ -45,7 +48,7 @@ class SummariseSession:
         try:
             session = self.sessions.get(key)
             return self._brought_up(session) if session and self._is_due(session) else None
-        except StorageUnavailableError as error:
+        except TransientError as error:
             _note_failure(error.code)
         return None
 
@@ -56,21 +59,23 @@ class SummariseSession:
     def _brought_up(self, session: Session) -> Summary | None:
         summary, made = session.summary, None
         messages = self.log.between(session.key, _reach(summary), session.last_seq, limit=MAX_MESSAGES)
+        give_up_at = self.clock.monotonic() + self.timeout_seconds
         for portion in islice(folding.portions(messages), MAX_CALLS):
-            folded = self._folded(summary, portion)
+            left = give_up_at - self.clock.monotonic()
+            folded = self._folded(summary, portion, left) if left >= MIN_SECONDS else None
             if folded is None or not self._stored(session.key, summary, folded):
                 break
             summary = made = folded
         return made
 
-    def _folded(self, before: Summary | None, portion: Sequence[Message]) -> Summary | None:
+    def _folded(self, before: Summary | None, portion: Sequence[Message], seconds: float) -> Summary | None:
         try:
             reply = self.chat.complete(
                 folding.request(before, portion, self.counter),
                 max_tokens=self.window.summary_tokens,
-                timeout_seconds=self.timeout_seconds,
+                timeout_seconds=seconds,
             )
-        except InferenceUnavailableError as error:
+        except TransientError as error:
             _note_failure(error.code)
             return None
         text = reply.text.strip()
