@@ -32,7 +32,7 @@ class Ratio:
             f"{self.name:<44} {median(self.ours_ms):9.3f} ms   floor {median(self.floor_ms):9.3f} ms   "
             f"ratio p50 {self.p50:6.2f}  p95 {self.p95:6.2f}"
         )
-        print(line)  # noqa: T201 the benchmark's result
+        print(line)
         return line
 
 

@@ -1,6 +1,7 @@
 """What an index in memory asks of the database: which memories may be seen now, and vectors by text."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ TYPES = ("user_preference", "episode")
 
 
 def insert(
-    shelf: Shelf, name: str, *, collection: str = "user:u", memory_type: str = "user_preference", **more: object
+    shelf: Shelf, name: str, *, collection: str = "user:u", memory_type: str = "user_preference", **more: Any
 ) -> None:
     draft = MemoryDraft(
         memory_id=f"{shelf.tenant}-{name}",

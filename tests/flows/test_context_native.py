@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ def town(database: Database) -> Shelf:
     return shelf
 
 
-def keep(shelf: Shelf, embedder: WordEmbedder, collection: str, content: str, **more: object) -> None:
+def keep(shelf: Shelf, embedder: WordEmbedder, collection: str, content: str, **more: Any) -> None:
     draft = MemoryDraft(
         memory_id=fingerprint(collection + content)[:24],
         collection=collection,
@@ -94,7 +95,7 @@ def loader(shelf: Shelf, provider: Searching) -> LoadContext:
     return LoadContext(empty_window, gather, shelf.ledger.record, TokenCounter(), Settings(), SystemClock())
 
 
-def asked(load: LoadContext, agent: str, user: str, question: str, **more: object) -> LoadedContext:
+def asked(load: LoadContext, agent: str, user: str, question: str, **more: Any) -> LoadedContext:
     caller = Caller(tenant="town", agent_id=agent, role=AgentRole.AGENT, request_id="r")
     profile = AgentProfile(tenant="town", agent_id=agent, target_id="m", open_long_memory=True)
     request = ContextRequest(session_id="s", user_id=user, message=question, deadline_ms=20_000, **more)

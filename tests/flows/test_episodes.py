@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from strata import config
 from strata.clock import FakeClock
 from strata.model.memories import Memory
-from strata.model.messages import Kind, Message, Role
+from strata.model.messages import JsonObject, Kind, Message, Role
 from strata.model.runs import Run, RunState
 from strata.sharing.episodes import CUT, MAX_PREVIOUS_CHARS, MAX_TURN_CHARS, Episodes, embedding_text, turns_of
 from strata.sharing.search import SearchLibrary
@@ -47,8 +48,8 @@ def episodes(shelf: Shelf, embedder: WordEmbedder) -> Episodes:
     return Episodes(shelf.memories, embedder, shelf.clock, shelf.types.all)
 
 
-def said(seq: int, text: object, role: Role = Role.USER, **more: object) -> Message:
-    values = {"kind": Kind.CHAT, "message_id": f"m{seq}", "agent_id": "cook", "tokens": 1, "digest": ""}
+def said(seq: int, text: str | tuple[JsonObject, ...] | None, role: Role = Role.USER, **more: Any) -> Message:
+    values: dict[str, Any] = {"kind": Kind.CHAT, "message_id": f"m{seq}", "agent_id": "cook", "tokens": 1, "digest": ""}
     values |= {"created_at": NOW, "said_at": NOW - timedelta(hours=1), **more}
     return Message(seq=seq, role=role, content=text, **values)
 

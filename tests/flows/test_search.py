@@ -48,7 +48,7 @@ class Searched(Shelf):
             self.loads.append(len(found))
             return found
 
-        self.memories.changes = counted
+        self.memories.changes = counted  # type: ignore[method-assign]
 
     def keep(self, name: str, content: str, *, collection: str = LAYER, **more: Any) -> None:
         """Insert a preference."""
@@ -167,7 +167,7 @@ def test_another_agents_layer_and_another_tenant_stay_out_of_reach(shelf: Search
     assert stranger.found("green tea", ["agent:cook"], agent="cook") == []
 
 
-def test_a_right_lost_after_ranking_does_not_empty_the_list(shelf: Searched) -> None:
+def test_a_right_lost_after_ranking_does_not_empty_the_list(shelf: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(40):
         shelf.keep(f"m{number:02}", f"green tea {number}")
     shelf.found("green tea")
@@ -179,13 +179,13 @@ def test_a_right_lost_after_ranking_does_not_empty_the_list(shelf: Searched) -> 
             shelf.change(f"m{number:02}", ChangeKind.UPDATE, policy=AccessPolicy(read_agents=("nobody",)))
         return found
 
-    shelf.searching._candidates = late
+    monkeypatch.setattr(shelf.searching, "_candidates", late)
     found = shelf.found("green tea", top_k=10)
     assert len(found) == 10
     assert min(found) >= "m15"
 
 
-def test_what_changed_after_ranking_is_delivered_as_it_stands(shelf: Searched) -> None:
+def test_what_changed_after_ranking_is_delivered_as_it_stands(shelf: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.keep("a", "green tea")
     ask = shelf.searching._candidates
 
@@ -194,7 +194,7 @@ def test_what_changed_after_ranking_is_delivered_as_it_stands(shelf: Searched) -
         shelf.change("a", ChangeKind.UPDATE, content="green tea, but only in the morning")
         return found
 
-    shelf.searching._candidates = late
+    monkeypatch.setattr(shelf.searching, "_candidates", late)
     (hit,) = shelf.searching.search(shelf.access("cook"), [LAYER], "green tea").hits
     assert (hit.memory.content, hit.memory.version) == ("green tea, but only in the morning", 2)
 

@@ -56,8 +56,8 @@ class DatabaseServer(ServerProcess):
         self._databases = 0
         users = folder / "users.sql"
         users.write_text(_CREATE_USER)
-        own = (f"--datadir={self.data}", f"--socket={folder / 'socket'}", f"--pid-file={folder / 'pid'}")
-        own = (*own, f"--tmpdir={folder}")  # a server that starts clears its own of temporary tables
+        files = (f"--datadir={self.data}", f"--socket={folder / 'socket'}", f"--pid-file={folder / 'pid'}")
+        own = (*files, f"--tmpdir={folder}")  # a server that starts clears its own of temporary tables
         command = [*program, *own, f"--port={self.port}", f"--init-file={users}", *_COMMON, *as_root(), *options]
         super().__init__(command, log=folder / "server.log", ready=self._accepts, limit_seconds=_LIMIT_SECONDS)
 

@@ -1,7 +1,6 @@
 """What is chosen, and how the budget is filled."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +11,7 @@ from strata.context.inject import Inject, Injection
 from strata.model.context import Lane
 from strata.model.memories import Hit, Memory
 from strata.tokens.counter import MESSAGE_TOKENS, TokenCounter
+from tests.fakes.ledger import message
 from tests.unit.context.memories import NOW, hit, memory
 
 COUNTER = TokenCounter()
@@ -106,7 +106,7 @@ def test_turns_that_the_window_shows_are_not_told_again() -> None:
         one = hit(f"user: tea {seq} {session_id}", memory_type="episode")
         return replace(one, memory=replace(one.memory, metadata={"session_id": session_id, "seq": seq}))
 
-    window = (SimpleNamespace(seq=4), SimpleNamespace(seq=5))
+    window = (message(4, "tea", said_at=NOW), message(5, "tea", said_at=NOW))
     hits = [turn(3, "s"), turn(4, "s"), turn(4, "other"), hit("喜欢绿茶")]
     assert without_window(hits, "s", window) == [hits[0], hits[2], hits[3]]
 

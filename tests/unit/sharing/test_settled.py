@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from strata.sharing.settled import CLOSE_LOOKS, ReadHit, settled
 from tests.unit.context.memories import NOW, memory
 
 
-def read(content: str, score: float = 0.9, *, name: str = "", days_ago: int = 3, **fields: object) -> ReadHit:
+def read(content: str, score: float = 0.9, *, name: str = "", days_ago: int = 3, **fields: Any) -> ReadHit:
     one = replace(memory(content, name=name), said_at=NOW - timedelta(days=days_ago), **fields)
     return ReadHit(Hit(memory=one, score=score, signals=("keyword",)), frozenset(terms(content)))
 
