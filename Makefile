@@ -67,12 +67,12 @@ build: $(VENV)/.local $(SAM_VENV)/.sam ## what `sam deploy` uploads, in .aws-sam
 		sam build --parameter-overrides Architecture=$(ARCH) $(ARGS)
 
 lock: $(BIN)/uv ## resolve the lock files anew
-	$(call lock,locks/installer.lock,--group installer)
-	$(call lock,locks/sam.lock,--group sam)
-	$(call lock,locks/memos.lock,--group memos)
-	$(call lock,locks/dev.lock,pyproject.toml --all-extras --group build --group dev)
-	$(call lock,locks/local.lock,pyproject.toml --all-extras --group build --constraint locks/dev.lock)
-	$(call lock,layers/strata/requirements.lock,layers/strata/requirements.txt --constraint locks/dev.lock $(RUNTIME_HAS))
+	$(call lock,.ci/locks/installer.lock,--group installer)
+	$(call lock,.ci/locks/sam.lock,--group sam)
+	$(call lock,.ci/locks/memos.lock,--group memos)
+	$(call lock,.ci/locks/dev.lock,pyproject.toml --all-extras --group build --group dev)
+	$(call lock,.ci/locks/local.lock,pyproject.toml --all-extras --group build --constraint .ci/locks/dev.lock)
+	$(call lock,layers/strata/requirements.lock,layers/strata/requirements.txt --constraint .ci/locks/dev.lock $(RUNTIME_HAS))
 
 clean: ## remove environments, builds and caches
 	rm -rf $(VENV) $(SAM_VENV) $(MEMOS_VENV) .aws-sam build .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
@@ -96,29 +96,29 @@ $(BIN)/python:
 	@echo "Making $(VENV) with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(BIN)/uv: locks/installer.lock | $(BIN)/python
+$(BIN)/uv: .ci/locks/installer.lock | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r $< || true
 	@touch -c $@
 
-$(VENV)/.local: locks/local.lock $(PROJECT) | $(BIN)/python $(BIN)/uv
+$(VENV)/.local: .ci/locks/local.lock $(PROJECT) | $(BIN)/python $(BIN)/uv
 	@echo "Installing Strata into $(VENV)"
-	@$(call install,$(VENV),locks/local.lock)
+	@$(call install,$(VENV),.ci/locks/local.lock)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.dev: locks/dev.lock $(VENV)/.local
+$(VENV)/.dev: .ci/locks/dev.lock $(VENV)/.local
 	@echo "Installing what the tests need into $(VENV)"
-	@$(call install,$(VENV),locks/dev.lock)
+	@$(call install,$(VENV),.ci/locks/dev.lock)
 	@touch $@
 
-$(SAM_VENV)/.sam: locks/sam.lock | $(BIN)/python $(BIN)/uv
+$(SAM_VENV)/.sam: .ci/locks/sam.lock | $(BIN)/python $(BIN)/uv
 	@echo "Installing the SAM command line into $(SAM_VENV)"
 	@$(PYTHON) -m venv $(SAM_VENV)
 	@$(BIN)/python -m uv --quiet pip install --python $(SAM_VENV)/bin/python --require-hashes -r $< \
 		|| $(SAM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
-$(MEMOS_VENV)/.memos: locks/memos.lock | $(BIN)/python $(BIN)/uv
+$(MEMOS_VENV)/.memos: .ci/locks/memos.lock | $(BIN)/python $(BIN)/uv
 	@echo "Installing the MemOS server into $(MEMOS_VENV), about a gigabyte"
 	@$(PYTHON) -m venv $(MEMOS_VENV)
 	@$(BIN)/python -m uv --quiet pip install --python $(MEMOS_VENV)/bin/python --require-hashes -r $< \
@@ -126,7 +126,7 @@ $(MEMOS_VENV)/.memos: locks/memos.lock | $(BIN)/python $(BIN)/uv
 	@touch $@
 
 # The request models of the real server without what the server depends on: the requests of the tests are held to them.
-$(MEMOS_MODELS): locks/memos.lock | $(BIN)/python
+$(MEMOS_MODELS): .ci/locks/memos.lock | $(BIN)/python
 	@mkdir -p .servers
 	@sed -n '/^memoryos==/,/[^\\]$$/p' $< > .servers/memos-models.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \

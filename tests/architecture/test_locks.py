@@ -9,7 +9,7 @@ import pytest
 from tests.architecture.source import ROOT
 
 LAYER = ROOT / "layers/strata/requirements.lock"
-LOCAL, DEV = ROOT / "locks/local.lock", ROOT / "locks/dev.lock"
+LOCAL, DEV = ROOT / ".ci/locks/local.lock", ROOT / ".ci/locks/dev.lock"
 LOCKS = [LAYER, *sorted((ROOT / "locks").glob("*.lock"))]
 # Lambda's own runtime has it, with what it needs.
 IN_THE_RUNTIME = {"boto3"}
