@@ -54,7 +54,7 @@ def serving(respond: Respond) -> Iterator[tuple[str, list[tuple[str, dict[str, A
     handler = type("Answering", (Endpoint,), {"respond": staticmethod(respond), "asked": asked})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}", asked
