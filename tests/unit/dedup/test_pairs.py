@@ -1,7 +1,7 @@
 """The guard on labelled pairs: paraphrases, contradictions, other entities, updates, refinements, strangers.
 
-``dedup_pairs.json`` and the tuned half of ``dedup_pairs_own.json`` shaped the tables; the unseen half was written
-before them and is only counted here, so that its figures say what to expect of sentences nobody has seen.
+``dedup_pairs.json`` and the tuned part of ``dedup_pairs_own.json`` shaped the tables. The unseen part never did: what
+the guard does with its sentences is only counted, so that the figures say what to expect of others.
 """
 
 import json
@@ -49,8 +49,7 @@ def score(pairs: Sequence[dict[str, str]]) -> Score:
 
 
 def load(name: str) -> list[dict[str, str]]:
-    pairs: list[dict[str, str]] = json.loads((DATA / name).read_text(encoding="utf-8"))
-    return pairs
+    return json.loads((DATA / name).read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +78,9 @@ def test_own_pairs_never_used_for_tuning(own: list[dict[str, str]]) -> None:
     found = score([pair for pair in own if pair["split"] == "unseen"])
     assert found.unsafe == []
     assert found.merge_precision == 1.0
-    assert found.merge_recall >= 0.80
-    assert found.conflict_precision >= 0.96
-    assert found.conflict_recall >= 0.90
+    assert found.merge_recall >= 0.85
+    assert found.conflict_precision >= 0.97
+    assert found.conflict_recall >= 0.95
 
 
 def test_no_pair_is_in_both_halves(own: list[dict[str, str]]) -> None:

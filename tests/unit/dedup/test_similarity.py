@@ -1,7 +1,5 @@
 """What similarity proposes to look at."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +16,7 @@ STORED = [
 ]
 
 
-def found(new: str, stored: list[str], **options: Any) -> list[tuple[int, Signal]]:
+def found(new: str, stored: list[str], **options: object) -> list[tuple[int, Signal]]:
     return [(proposal.index, proposal.signal) for proposal in propose(new, stored, **options)]
 
 

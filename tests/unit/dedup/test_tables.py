@@ -55,7 +55,7 @@ def _names(table: dict[str, str]) -> set[str]:
 
 
 def _is_known(name: str) -> bool:
-    if name[0] in "@~" or name in {"*", "+", "-"} or ":" in name:
+    if name[0] in "@~!" or name in {"*", "+", "-"} or ":" in name:
         return True
     return name[1:] in FAMILIES if name[0] == "#" else name in DEFINED or not name.isupper()
 

@@ -32,9 +32,10 @@ def _completed(match: re.Match[str]) -> str:
     known = lexicon().chinese
     if verb + particle in known:
         return match[0]
+    kept = "" if particle == "完" else particle
     if second and verb + first + second in known:
-        return verb + first + second + particle
-    return f"{verb}{first}{particle}{second}" if verb + first in known else match[0]
+        return verb + first + second + kept
+    return f"{verb}{first}{kept}{second}" if verb + first in known else match[0]
 
 
 def chinese(run: str) -> Iterator[Token]:

@@ -80,7 +80,8 @@ def _is_denied_already(group: Group) -> bool:
 
 def _is_served_without(token: Token, rest: Sequence[Token], group: Group) -> bool:
     """咖啡不加糖: the coffee is said, the sugar is denied."""
-    adds = rest[0].concept == "ADD" or token.surface == "without"
+    wanted = [later for later in rest if later.concept != "WANT"]
+    adds = bool(wanted) and (wanted[0].concept == "ADD" or token.surface == "without")
     return adds and any(before.kind is Kind.THING for before in group) and not _is_denied(group)
 
 

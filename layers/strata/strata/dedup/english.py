@@ -99,7 +99,13 @@ def _unknown(forms: Forms, index: int) -> Entry:
         return (Token("PRO", Kind.PERSON, "pronoun", word),)
     if len(word) == 1:
         return (Token(f"#{word}", Kind.THING, "id", word),)
-    return _denied(word) or (Token(base, Kind.THING, "?", word),)
+    return _denied(word) or _adverb(word) or (Token(base, Kind.THING, "?", word),)
+
+
+def _adverb(word: str) -> Entry:
+    """*mildly* as *mild*."""
+    node = lexicon().english.next.get(word.removesuffix("ly")) if word.endswith("ly") else None
+    return node.entry if node and node.entry and node.entry[0].kind is Kind.THING else ()
 
 
 def _denied(word: str) -> Entry:

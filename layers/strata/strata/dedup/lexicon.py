@@ -167,6 +167,8 @@ def _potentials(chinese: Mapping[str, Entry]) -> dict[str, Entry]:
         if len(verb) == 1 and entry[-1].kind is Kind.ACT:
             for result in _RESULTS:
                 reached = () if result in _PLAIN_RESULTS else (Token(f"~{result}", Kind.THING, "result", result),)
+                if reached:
+                    found[verb + result] = (*entry, *reached)
                 found[f"{verb}得{result}"] = (_MAY, *entry, *reached)
                 found[f"{verb}不{result}"] = (NOT, _MAY, *entry, *reached)
     return found
@@ -198,7 +200,7 @@ def _costs(chinese: Mapping[str, Entry]) -> tuple[dict[str, int], frozenset[str]
     return costs, frozenset(verbs)
 
 
-_PREFIXES = frozenset("不没未别勿想要会能爱很太真就也都在正已再又还才有去来")
+_PREFIXES = frozenset("不没未别勿想要会能爱很太真就也都在正已再又还才有去来里")
 _COMPOSABLE = frozenset({Kind.ACT, Kind.STANCE, Kind.NOT, Kind.THING})
 
 

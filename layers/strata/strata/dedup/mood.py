@@ -9,6 +9,7 @@ _LASTING = frozenset(
     "LIVE LIKE KEEP_PET USE STUDY GO SMOKE DRINK EAT JOB HAVE SCHOOLING DRIVE RIDE WATCH TAKE WORK PLAY_MUSIC".split()
 )
 _ONCE = frozenset({"BUY", "SELL", "TRAVEL", "BUSINESS_TRIP", "SURGERY", "INTERVIEW", "MARRIED", "SWITCH", "-NOW"})
+_TO_COME = frozenset({"TOMORROW", "DAY_AFTER", "NEXT", "NEXT_WEEK", "NEXT_MONTH", "NEXT_YEAR"})
 _PREDICATES = frozenset({Kind.STANCE, Kind.ACT})
 
 
@@ -54,5 +55,6 @@ def _is_intended(group: Sequence[Token]) -> bool:
     """要买, 要出差: 要 before what is done once."""
     for index, token in enumerate(group[:-1]):
         if token.surface == "要" and (index == 0 or group[index - 1].kind is not Kind.NOT):
-            return any(later.concept in _ONCE for later in group[index + 1 : index + 3])
+            ahead = {later.concept for later in group[index + 1 : index + 3]}
+            return bool(ahead & _ONCE or ("GO" in ahead and any(each.concept in _TO_COME for each in group)))
     return False

@@ -46,7 +46,7 @@ _MONTHS = {
     for name in names.split("|")
 }
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_DAY = r"(\d{1,2})(?: (?:st|nd|rd|th))?"
+_DAY = r"(\d{1,2})(?: (?:st|nd|rd|th)\b)?"
 
 
 def spell_out_numbers(text: str) -> str:
@@ -108,7 +108,7 @@ _Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 _FIGURE = pattern(r"\d")
 _CHINESE_FIGURE = pattern("[零〇一二两三四五六七八九十百千万亿俩半号]")
 _ENGLISH_FIGURE = pattern(
-    rf"\b(?:{'|'.join(_CARDINALS)}|{'|'.join(_ORDINALS)}|half|quarter|dozen|twice|once)\b"
+    rf"\b(?:{'|'.join(_CARDINALS)}|{'|'.join(_ORDINALS)}|half|quarter|dozen|twice|once|an hour)\b"
     r"|\d (?:st|nd|rd|k|hundred|thousand)\b"
 )
 
@@ -154,6 +154,8 @@ _ENGLISH: tuple[_Rule, ...] = (
     ),
     (pattern(r"\bhalf an hour\b|\bhalf hour\b"), "30 minutes"),
     (pattern(r"\ban hour and a half\b"), "90 minutes"),
+    (pattern(r"\b(for|takes?|within) an hour\b"), r"\1 1 hour"),
+    (pattern(r"\ban hour (?=a day|daily|every|each)"), "1 hour "),
     (pattern(rf"\bhalf past ({'|'.join(_WORDS[1:13])}|\d+)\b"), lambda m: f"{_cardinal(m[1])}:30"),
     (pattern(rf"\bquarter past ({'|'.join(_WORDS[1:13])}|\d+)\b"), lambda m: f"{_cardinal(m[1])}:15"),
     (pattern(rf"(?<!every )\b({'|'.join(_ORDINALS)})\b{_NOT_AN_ORDINAL}"), lambda m: f"{_ORDINALS[m[1]]} th"),

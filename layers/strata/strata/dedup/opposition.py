@@ -25,9 +25,16 @@ def clash(left: Clause, right: Clause) -> Clash | None:
 
 
 def _of_one_mood(left: Clause, right: Clause) -> bool:
-    """*won't come* answers *will come* as well as *comes*."""
-    refusal, other = (left, right) if "~wont" in left.context else (right, left)
-    return left.moods == right.moods or ("~wont" in refusal.context and other.moods == {"PLAN"} and not refusal.moods)
+    """Tell whether both are asserted alike; *won't come* answers *will come* too, and *must not* answers *may*."""
+    return left.moods == right.moods or _answers(left, right) or _answers(right, left)
+
+
+def _answers(refusal: Clause, other: Clause) -> bool:
+    if not refusal.negative or refusal.moods:
+        return False
+    if "~wont" in refusal.context:
+        return other.moods == {"PLAN"}
+    return "MAY" in refusal.stances and other.moods == {"HEARSAY"} and "~may" in other.context
 
 
 def _opposite_words(left: Clause, rest: Difference) -> Clash | None:

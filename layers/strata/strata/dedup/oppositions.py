@@ -35,6 +35,8 @@ class Oppositions:
     limits: frozenset[str]
     harmless: frozenset[str]
     """Acts that come with what is denied: having, eating, keeping."""
+    taking: frozenset[str]
+    """Acts of which one may deny what another affirms: not eating, having ordered."""
     approaches: frozenset[str]
     """Acts that do not presuppose what they aim at: learning to swim is compatible with not swimming."""
 
@@ -65,6 +67,7 @@ def oppositions() -> Oppositions:
         with_bare=_names(stances["with_bare"]),
         limits=_names(stances["limits"]),
         harmless=_names(acts["harmless"]),
+        taking=_names(acts["taking"]),
         approaches=_names(acts["approaches"]),
         faint=_names(data["faint"]["_"]),
         own_measures=_names(data["faint"]["measures"]),

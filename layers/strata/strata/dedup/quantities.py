@@ -65,11 +65,6 @@ def _units() -> dict[str, tuple[str, float]]:
     }
 
 
-def families() -> frozenset[str]:
-    """What amounts may measure."""
-    return frozenset(family for family, _ in _units().values())
-
-
 @lru_cache(maxsize=1)
 def _articles() -> frozenset[str]:
     return frozenset(word.strip() for word in load_toml("units.toml")["article"]["_"].split(","))

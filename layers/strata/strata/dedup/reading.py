@@ -50,10 +50,11 @@ def _clause(group: Group, before: Clause | None) -> Clause:
     concepts = _by_kind(counted)
     items = frozenset().union(*concepts.values())
     sign = polarity(spoken)
+    found = moods(group, before)
     return Clause(
         tokens=said,
         items=items,
-        context=_context(counted, items, negative=sign.negative) | _marks(group, concepts),
+        context=_context(counted, items, negative=sign.negative) | _marks(group, concepts) | _put(found),
         content=frozenset(concepts[Kind.THING] | concepts[Kind.ACT] | concepts[Kind.DIRECTION]),
         values=frozenset(concepts[Kind.VALUE] | concepts[Kind.TIME]),
         stances=frozenset(concepts[Kind.STANCE]),
@@ -64,7 +65,7 @@ def _clause(group: Group, before: Clause | None) -> Clause:
         people=about(group, before.people if before else frozenset()),
         negative=sign.negative,
         doubled=sign.doubled,
-        moods=moods(group, before),
+        moods=found,
         change=_change(spoken),
     )
 
@@ -85,6 +86,10 @@ def _context(said: Sequence[Token], items: frozenset[str], *, negative: bool) ->
     families = {f"#{token.family}" for token in said if token.family != "?"}
     kinds = {f"@{token.kind}" for token in said}
     return items | families | kinds | {"-" if negative else "+", "*"}
+
+
+def _put(moods: frozenset[str]) -> frozenset[str]:
+    return frozenset(f"!{mood}" for mood in moods)
 
 
 def _marks(group: Sequence[Token], concepts: Mapping[Kind, set[str]]) -> frozenset[str]:
@@ -111,6 +116,7 @@ _MARKING = {
         ("usually", "normally", "generally", "typically", "always", "tend to", "regularly", "often"), "~habit"
     ),
     "will not": "~wont",
+    "may": "~may",
 }
 
 

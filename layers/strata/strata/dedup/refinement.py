@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from strata.dedup.lexicon import NOT
-from strata.dedup.quantities import families, value
+from strata.dedup.quantities import value
 from strata.dedup.tokens import Kind, Token
 
 _BINDS_NEXT = frozenset({"FROM", "THAN", "EXCEPT", "BY"})
@@ -23,7 +23,7 @@ def refined(group: Sequence[Token]) -> list[Token]:
     repeat or mislead taken out.
     """
     found = list(group)
-    marks = {token.concept for token in found} | {token.family for token in found}
+    marks = {mark for token in found for mark in (token.concept, token.family, token.kind)}
     for triggers, repair in _REPAIRS:
         if not triggers.isdisjoint(marks):
             found = repair(found)
@@ -148,6 +148,16 @@ def _is_fed(behind: Sequence[Token], rest: Sequence[Token]) -> bool:
     return bool(behind) and behind[0].kind is Kind.PERSON and any(token.family == "consume" for token in rest)
 
 
+def _limited(group: list[Token]) -> list[Token]:
+    """*under 100 words* is a limit, *under the bed* a place."""
+    return [
+        Token("AT_MOST", Kind.DEGREE, "degree", token.surface)
+        if token.concept == "UNDER" and group[index + 1 : index + 2] and group[index + 1].kind is Kind.VALUE
+        else token
+        for index, token in enumerate(group)
+    ]
+
+
 def _employed(group: list[Token]) -> list[Token]:
     """*works on Saturdays* is a job; *works on a novel* and 工作压力 are not."""
     if all(token.family != "job" for token in group):
@@ -216,7 +226,6 @@ def _tells_which(group: Sequence[Token], index: int) -> bool:
     return is_placed and any(token.kind is Kind.THING for token in group[:index]) and mark.surface == "be"
 
 
-_MEASURES = frozenset({*families(), "clock", "clock12", "date", "weekday", "month", "monthday", "year", "n", "code"})
 _NOTHING = Token("", Kind.DROP)
 _POSSESSIVE = frozenset({"的", "s"})
 _PLACING = frozenset({"on", "in", "of", "at"})
@@ -240,8 +249,9 @@ _REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...
     (frozenset({"job"}), _employed),
     (frozenset({"DRINK"}), _drunk),
     (frozenset({"GIVE"}), _served),
+    (frozenset({"UNDER"}), _limited),
     (frozenset(_RANKS), _ranked),
-    (_MEASURES, _qualified),
+    (frozenset({Kind.VALUE}), _qualified),
     (frozenset({"CAUSE"}), _caused),
 )
-"""In their order, each with the concepts or families without which it has nothing to do."""
+"""In their order, each with the concepts, families or kinds without which it has nothing to do."""

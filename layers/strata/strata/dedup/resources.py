@@ -1,13 +1,15 @@
-"""The room's data files, read from the package they ship in."""
+"""The room's data files, which ship beside its code."""
 
 import json
 import tomllib
-from importlib.resources import files
+from pathlib import Path
+
+_DATA = Path(__file__).parent / "data"
 
 
 def load_text(name: str) -> str:
     """The text of one file under ``data/``."""
-    return (files("strata.dedup") / "data" / name).read_text(encoding="utf-8")
+    return (_DATA / name).read_text(encoding="utf-8")
 
 
 def load_json(name: str) -> dict[str, str]:

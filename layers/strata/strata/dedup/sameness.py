@@ -17,6 +17,7 @@ _FREE = frozenset(
         "employer",
         "browser",
         "colour",
+        "media",
         "nature",
         "place",
         "city",

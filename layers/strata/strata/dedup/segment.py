@@ -25,7 +25,14 @@ def tokens(text: str) -> list[Token]:
             found.append(_number(piece, found[-1] if found else None))
         else:
             found.extend(_words(piece, opening=not found))
-    return found
+    return [_as_people(token, found[index + 1 : index + 2]) for index, token in enumerate(found)]
+
+
+def _as_people(token: Token, behind: list[Token]) -> Token:
+    """*the family goes*: people; *the family cat*: a home."""
+    if token.surface != "family" or (behind and behind[0].kind is Kind.THING):
+        return token
+    return Token("FAMILY_PEOPLE", Kind.PERSON, "role", token.surface)
 
 
 def _number(number: Number, before: Token | None) -> Token:

@@ -7,11 +7,13 @@ from strata.dedup.tokens import Clause, Kind, worded
 _FOODS = frozenset({"food", "drink", "consume"})
 _HOW = frozenset({"symptom", "body"})
 _MOST_ADDED = 4
+_HARDLY = frozenset({"ALMOST"})
+"""几乎不 denies all the same."""
 
 
 def opposed_signs(no: Clause, yes: Clause) -> Clash | None:
     """A denial contradicts an affirmation of the same or of something narrower; not of something wider."""
-    if (no.items | yes.items) & oppositions().limits or not _comparable(no, yes):
+    if (no.limits - _HARDLY | yes.limits) & oppositions().limits or not _comparable(no, yes):
         return None
     rest = difference(no, yes)
     if not _about_the_same(no, yes) or not _covers(no, yes, rest) or not _same_doing(no, yes):
@@ -43,9 +45,9 @@ def _same_doing(no: Clause, yes: Clause) -> bool:
     denied, done = _acts(no), _acts(yes)
     if (done - denied) & tables.approaches:
         return False
-    if denied <= done and denied:
-        return True
-    return done - denied <= tables.harmless
+    if denied and done and not denied & done:
+        return denied | done <= tables.taking
+    return denied <= done or done - denied <= tables.harmless
 
 
 def _acts(clause: Clause) -> frozenset[str]:
