@@ -148,6 +148,18 @@ def test_a_retry_is_answered_like_the_first_time(desk: Desk, key: SessionKey) ->
     assert desk.contents(key) == ["请把周四的会改到下午三点", "后来的"]
 
 
+def test_an_old_message_sent_again_after_expiry_is_not_taken_for_the_newest(desk: Desk, key: SessionKey) -> None:
+    desk.say(key, "m1", message_id="1")
+    desk.say(key, "m2", "m3")
+    connector(config.Cache())().flushall()
+    assert desk.say(key, "m1", message_id="1").replayed == 1
+    assert desk.contents(key) == ["m1", "m2", "m3"]
+    connector(config.Cache())().flushall()
+    batch = [NewMessage(role=Role.USER, content=text, message_id=text[1]) for text in ("m1", "m4")]
+    assert desk.append(key, "ann", "cook", batch).replayed == 1
+    assert desk.contents(key) == ["m1", "m2", "m3", "m4"]
+
+
 # --- what cannot be stored
 
 

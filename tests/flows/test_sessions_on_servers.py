@@ -71,7 +71,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def test_round_trips(desk: Desk, key: SessionKey, sent: Counter[str]) -> None:
-    """An append is one statement and one script; a hot read one script; a cold one has a statement between two scripts."""
+    """An append is one statement and one script; a hot read one script; a cold one a statement between two scripts."""
     desk.say(key, "first")
     desk.cache._link.call(lambda client: client.flushdb())
     desk.read(key)  # from now on the server knows every script

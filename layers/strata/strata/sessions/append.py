@@ -53,10 +53,11 @@ class AppendMessages:
         return Appended(session_id=key.session_id, messages=(), replayed=0, skipped=skipped, last_seq=last_seq)
 
     def _cached(self, appended: Appended) -> bool:
-        if appended.session is None:
+        run = _newest_run(appended)
+        if appended.session is None or not run:
             return True
         try:
-            self.cache.push(appended.session, _newest_run(appended.messages))
+            self.cache.push(appended.session, run)
         except CacheUnavailableError as error:
             logger.warning("cache.push_failed", extra={"reason": error.message, **error.fields})
             count("CacheWriteFailed")
@@ -64,11 +65,11 @@ class AppendMessages:
         return True
 
 
-def _newest_run(messages: Sequence[Message]) -> list[Message]:
-    """Return those messages that follow each other up to the newest of the answer; a replay may be older."""
-    by_seq = {message.seq: message for message in messages}
+def _newest_run(appended: Appended) -> list[Message]:
+    """Return the messages of an answer that the session ends with: a replayed one may be older, and is not news."""
+    by_seq = {message.seq: message for message in appended.messages}
     run: list[Message] = []
-    seq = max(by_seq)
+    seq = appended.last_seq
     while seq in by_seq:
         run.insert(0, by_seq[seq])
         seq -= 1

@@ -93,9 +93,8 @@ class SqlMessageLog:
 
     def snapshot(self, key: SessionKey, limit: int) -> tuple[Session, list[Message]] | None:
         """Return a session and its newest ``limit`` messages, oldest first, as of one instant, or None."""
-        if self._database.dialect == "mysql":
-            return self._database.read(lambda connection: _together(connection, key, limit))
-        return self._database.write(lambda connection: _one_by_one(connection, key, limit))
+        take = _together if self._database.dialect == "mysql" else _one_by_one
+        return self._database.read(lambda connection: take(connection, key, limit))
 
 
 def _together(connection: Connection, key: SessionKey, limit: int) -> tuple[Session, list[Message]] | None:
@@ -108,6 +107,7 @@ def _together(connection: Connection, key: SessionKey, limit: int) -> tuple[Sess
 
 
 def _one_by_one(connection: Connection, key: SessionKey, limit: int) -> tuple[Session, list[Message]] | None:
+    """Read the session first: messages up to its ``last_seq`` never change, so that both are of its instant."""
     row = session_rows.found(connection, key)
     if row is None:
         return None
