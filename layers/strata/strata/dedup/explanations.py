@@ -70,6 +70,9 @@ def difference(left: Clause, right: Clause) -> Difference:
     """The unexplained concepts of two clauses, people apart; symmetric."""
     if left.items == right.items:
         return Difference(left=frozenset(), right=frozenset())
+    if sorted(left.items) > sorted(right.items):  # pairs are found one by one: always from the same side
+        turned = difference(right, left)
+        return Difference(left=turned.right, right=turned.left)
     shared = left.context & right.context
     only_left, only_right = set(left.items - right.items), set(right.items - left.items)
     _drop_compounds(only_left, only_right, shared)

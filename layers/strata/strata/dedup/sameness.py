@@ -144,8 +144,8 @@ def same_order(left: Clause, right: Clause) -> bool:
     shared = {token.concept for token in ours} & {token.concept for token in theirs}
     if len(shared) < 2:  # noqa: PLR2004
         return True
-    places = {token.concept: place for place, token in enumerate(theirs)}
-    line = [token for token in ours if token.concept in shared]
+    places = {token.concept: place for place, token in reversed(list(enumerate(theirs)))}
+    line = list({token.concept: token for token in ours if token.concept in shared}.values())
     return not any(
         places[one.concept] > places[other.concept] and _matters(one, other, left, right)
         for index, one in enumerate(line)
