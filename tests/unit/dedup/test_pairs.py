@@ -49,7 +49,8 @@ def score(pairs: Sequence[dict[str, str]]) -> Score:
 
 
 def load(name: str) -> list[dict[str, str]]:
-    return json.loads((DATA / name).read_text(encoding="utf-8"))
+    pairs: list[dict[str, str]] = json.loads((DATA / name).read_text(encoding="utf-8"))
+    return pairs
 
 
 @pytest.fixture(scope="module")

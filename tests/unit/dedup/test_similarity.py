@@ -16,8 +16,8 @@ STORED = [
 ]
 
 
-def found(new: str, stored: list[str], **options: object) -> list[tuple[int, Signal]]:
-    return [(proposal.index, proposal.signal) for proposal in propose(new, stored, **options)]
+def found(new: str, stored: list[str], thresholds: Thresholds = Thresholds()) -> list[tuple[int, Signal]]:  # noqa: B008 (frozen)
+    return [(proposal.index, proposal.signal) for proposal in propose(new, stored, thresholds=thresholds)]
 
 
 @pytest.mark.parametrize(
