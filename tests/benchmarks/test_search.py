@@ -71,7 +71,7 @@ def test_a_change_costs_the_next_search_no_rebuild(runtime: Runtime, filled: Cal
 _numbers = itertools.count()
 
 
-def _touch(runtime: Runtime, access: Access, collection: str = "user:changing") -> None:
+def _touch(runtime: Runtime, access: Access, collection: str = "user:changing") -> str:
     name = f"touch-{collection}-{next(_numbers)}"
     draft = MemoryDraft(
         memory_id=name,
@@ -82,3 +82,4 @@ def _touch(runtime: Runtime, access: Access, collection: str = "user:changing") 
         said_at=NOW,
     )
     runtime._stores.memories.insert(access, draft, now=NOW)
+    return name

@@ -8,7 +8,6 @@ from strata.model.memories import Hit
 from strata.model.messages import JsonObject, Message
 from strata.model.sessions import Summary
 
-
 MEMORY_BLOCK_TAG = "long_term_memory"
 """The rendered memory block stands between ``<long_term_memory …>`` and ``</long_term_memory>``.
 
