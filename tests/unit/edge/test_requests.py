@@ -77,6 +77,10 @@ def test_escaped_pairs_and_escaped_backslashes_are_text() -> None:
     assert parsed(r'{"a": "\ud83d\ude00 \\ud83d"}') == {"a": "😀 \\ud83d"}
 
 
+def test_the_six_characters_of_an_escape_are_text() -> None:
+    assert parsed(r'{"a": "\\u0000 and \\ud83d"}') == {"a": r"\u0000 and \ud83d"}
+
+
 @pytest.mark.parametrize("text", ["{", "NaN", '{"a": Infinity}', "", "{'a': 1}"])
 def test_what_is_not_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):

@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -110,12 +110,23 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _refuse_unstorable(value: object) -> None:
-    text = json.dumps(value, ensure_ascii=False)
-    if "\\u0000" in text:
-        message = "The body contains a NUL character."
-        raise ValidationError(message)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        message = "The body contains half of a surrogate pair, which is not a character."
-        raise ValidationError(message) from None
+    for text in _texts(value):
+        if "\x00" in text:
+            message = "The body contains a NUL character."
+            raise ValidationError(message)
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            message = "The body contains half of a surrogate pair, which is not a character."
+            raise ValidationError(message)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text in a JSON value, keys included."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list):
+            waiting += one
