@@ -28,9 +28,9 @@ SENTENCES = ROOT / "tests" / "data" / "judged_sentences.jsonl"
 TARGET = ROOT / "layers" / "strata" / "strata" / "consolidation" / "data"
 LEAST_COUNT = 2
 """A feature that stands in fewer sentences is left out."""
-MEANING_WEIGHT = 14.0
+MEANING_WEIGHT = 20.0
 PENALTY = 0.25
-STEPS = 300
+STEPS = 200
 STEP_SIZE = 2**15 - 1
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -74,7 +74,7 @@ def _matrix(rows: Sequence[dict[str, float]]) -> tuple[list[str], Array]:
     counts = Counter(name for row in rows for name in row)
     names = sorted(name for name, count in counts.items() if count >= LEAST_COUNT)
     places = {name: index for index, name in enumerate(names)}
-    matrix = np.zeros((len(rows), len(names)))
+    matrix = np.zeros((len(rows), len(names)), dtype=np.float32)
     for number, row in enumerate(rows):
         for name, value in row.items():
             if name in places:

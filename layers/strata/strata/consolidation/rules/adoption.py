@@ -6,6 +6,7 @@ The assistant's words are no fact about the user; that the user agreed to them i
 import re
 from functools import cache
 
+from strata.consolidation.folding import fold
 from strata.consolidation.rule_data import table
 from strata.consolidation.rules.clauses import sentences
 from strata.consolidation.rules.lexicon import code
@@ -14,16 +15,19 @@ from strata.consolidation.texts import has_han, units
 
 MAX_REPLY_CHARS = {True: 16, False: 60}
 """By Chinese or not: a longer reply says itself what it is about."""
+MAX_CHOICE_CHARS = 24
 MAX_PROPOSAL_CHARS = 140
+_LETTER = re.compile(r"(?:选|plan |option |方案)?[a-d一二三1-4](?:吧|方案|please| please|那个)?")
 
 
 def adopted(reply: str, proposed: str) -> str | None:
     """Return what was decided, in the language of the reply; None if the reply takes up no proposal."""
     proposal = _proposal(proposed, reply)
-    if not proposal or not _accepts(reply):
+    chosen = bool(proposal) and _chooses(reply, proposal)
+    if not proposal or not (chosen or _accepts(reply)):
         return None
     words = table("talk")["adoption"]
-    form = words["answered"] if _names_something(reply) else words["adopted"]
+    form = words["answered"] if chosen or _names_something(reply) else words["adopted"]
     language = "zh" if has_han(proposal) else "en"
     text: str = form[language].format(proposal=proposal, reply=reply.strip(" \n.。!！"))
     return text
@@ -34,6 +38,15 @@ def _accepts(reply: str) -> bool:
     if len(reply.strip()) > MAX_REPLY_CHARS[has_han(reply)] or _pattern("refuse").search(text):
         return False
     return bool(_pattern("accept").search(text) and _pattern("decisive").search(text))
+
+
+def _chooses(reply: str, proposal: str) -> bool:
+    """Tell whether a reply is nothing but a piece of the question: "Aisle or window?" "Window." """
+    folded = fold(reply).text.strip(" .,。,!")
+    if len(folded) > MAX_CHOICE_CHARS or _pattern("refuse").search(code(reply).text):
+        return False
+    named = units(folded)
+    return (bool(named) and named <= units(proposal)) or bool(_LETTER.fullmatch(folded))
 
 
 def _names_something(reply: str) -> bool:

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_SENTENCE_END = re.compile(r"[。！!?;\n]+[\"')]*|(?<!\d)\.(?!\.)[\"')]*(?=\s|$)|(?<=\d)\.(?=\s+\D|\s*$)")
+_SENTENCE_END = re.compile(r"[。！!?\n]+[\"')]*|(?<!\d)\.(?!\.)[\"')]*(?=\s|$)|(?<=\d)\.(?=\s+\D|\s*$)")
 _ABBREVIATION = re.compile(r"(?:^|\W)(?:mr|mrs|ms|dr|st|vs|no|approx|e\.g|i\.e|a\.m|p\.m)\.$")
 _CLAUSE_END = re.compile(
-    r"[,:—…~()]+|\.{3}|\s-+\s"
+    r"[,;:—…~()]+|\.{3}|\s-+\s"
     r"|(?<=[\u4e00-\u9fff\ue000-\uf8ff])\s+(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff\ue000-\uf8ff])"
     r"|\s(?=(?:but|because|although|though|however|except|yet)\b)"
     r"|\s(?=(?:so|since|and|while) (?:i|i'm|i've|we|we're|he|he's|she|she's|it|they|my|our|please|no|don't|the|that)\b)"

@@ -8,10 +8,12 @@ from strata.consolidation.rules.units import Unit
 from strata.consolidation.rules.weighing import NOTHING, Opinion
 from strata.consolidation.texts import has_han
 
-KEEP = 0.15
+KEEP = 0.2
 """A fact that a rule found is kept from this share of belief on."""
-FIND = 0.5
+FIND = 0.45
 """A fact that no rule found is kept from this share on."""
+VETOABLE = frozenset({"safety", "taboo", "like", "household", "decision", "shopping", "price_alert"})
+"""Beliefs that do not stand against a rule that matched and does not hold (negated, asked, heard, made up)."""
 REASONS = 4
 
 
@@ -41,7 +43,7 @@ def verdicts(unit: Unit, opinion: Opinion) -> list[Verdict]:
 
 
 def _learned(unit: Unit, opinion: Opinion) -> list[Verdict]:
-    if opinion.best == NOTHING or opinion.shares[opinion.best] < FIND:
+    if opinion.best == NOTHING or opinion.shares[opinion.best] < FIND or opinion.best in unit.vetoed & VETOABLE:
         return []
     rule = rule_of_belief("zh" if has_han(unit.text) else "en", opinion.best)
     clauses = frozenset(index for index, moods in enumerate(unit.moods.clauses) if not moods & rule.blocks)

@@ -35,7 +35,6 @@ _SIMPLE = {
     "us": "User's household",
     "our": "User's",
     "ours": "User's",
-    "you": "the assistant",
     "your": "the assistant's",
 }
 _ADVERBS = (
@@ -46,7 +45,8 @@ _ADVERBS = (
 _WORDS = re.compile(
     rf"\b(?P<subject>i|we)(?P<rest>(?:'(?:m|ve|d|ll|re)|\s+(?:am|are|was|were|have|haven't|do not|don't|do))(?![\w']))"
     rf"|\b(?P<actor>i|we)(?P<adverbs>(?:\s+(?:{_ADVERBS}))*)\s+(?P<verb>[a-z]+)(?![\w'’])"
-    r"|\b(?P<word>i|me|myself|my|mine|we|us|our|ours|you|your)\b(?!')",
+    r"|\b(?P<you>you)(?=\s+(?:suggest|recommend|pick|g[ia]ve|sen[dt]|ch[oo]se|propose|t[eo]ll?d?|said|book|plan|found|made|had|mention|show|taught|wrote|list|draft))"
+    r"|\b(?P<word>i|me|myself|my|mine|we|us|our|ours|your)\b(?!')",
     re.IGNORECASE,
 )
 _UNCHANGED = frozenset(
@@ -80,7 +80,9 @@ def _turned(match: re.Match[str]) -> str:
         return _CONTRACTED.get(key, match.group())
     if match["actor"]:
         return f"{_SIMPLE[match['actor'].lower()]}{match['adverbs']} {_inflected(match['verb'])}"
-    return _SIMPLE[match["word"].lower()]
+    if match["you"]:
+        return "the assistant"
+    return match.group() if match["word"] == "US" else _SIMPLE[match["word"].lower()]
 
 
 def _inflected(verb: str) -> str:

@@ -16,11 +16,11 @@ from strata.consolidation.rule_data import table
 from strata.consolidation.rules.adoption import adopted
 from strata.consolidation.rules.corrections import corrected
 from strata.consolidation.rules.deciding import Verdict, verdicts
-from strata.consolidation.rules.lexicon import CLASSES, NAMES
 from strata.consolidation.rules.patterns import compiled
+from strata.consolidation.rules.statements import last_person, names_person, statement
 from strata.consolidation.rules.units import Unit, units, whole
 from strata.consolidation.rules.weighing import NOTHING, Opinion, Weights, weights
-from strata.consolidation.rules.wording import Speech, person_named, worded
+from strata.consolidation.rules.wording import Speech, worded
 from strata.consolidation.screen import redact
 from strata.consolidation.texts import is_of_user, spoken
 from strata.consolidation.texts import units as content_units
@@ -32,7 +32,9 @@ from strata.ports import Embedder
 SURE_OF_NOTHING = 0.97
 """A sentence of which the words alone say this much that it holds nothing is not embedded."""
 SHORTEST_LIFE_SECONDS = 3_600
+_SELF = re.compile(r"[我咱俺]|\b(?:i|my|we|our|me|i'm|i've)\b")
 _NOT_SPOKEN = re.compile(r"```.*?(?:```|$)|^\s*>.*$|https?://\S+", re.DOTALL | re.MULTILINE)
+_ABOUT_SOMEBODY = frozenset({"user_preference", "temporary_constraint"})
 _RETRACTABLE = frozenset({"adopted_decision", "shopping_list", "price_alert", "temporary_constraint"})
 
 
@@ -126,7 +128,7 @@ def _follow(course: _Course, message: Message, *, new: bool) -> None:
     found = tuple(units(corrected(text)))
     if new:
         course.said.append(_Said(message, text, course.proposed, found, whole(found), course.person))
-    course.person = _last_person(found) or course.person
+    course.person = last_person(found) or course.person
     course.proposed = ""
 
 
@@ -142,7 +144,7 @@ def _candidates(item: _Said, opinions: Mapping[int, Opinion], zone: str) -> list
     person = item.person
     for unit in item.units:
         result += _of_unit(item, unit, verdicts(unit, opinions[id(unit)]), person, zone)
-        person = _last_person([unit]) or person
+        person = last_person([unit]) or person
     if not result and item.whole:
         result += _of_unit(item, item.whole, verdicts(item.whole, opinions[id(item.whole)]), item.person, zone)
     return result
@@ -151,17 +153,19 @@ def _candidates(item: _Said, opinions: Mapping[int, Opinion], zone: str) -> list
 def _of_unit(item: _Said, unit: Unit, found: Sequence[Verdict], person: str, zone: str) -> Iterable[Candidate]:
     owned = frozenset[int]().union(*(verdict.clauses for verdict in found))
     for verdict in found:
-        yield _candidate(item, unit, verdict, _statement(unit, verdict, owned), person, zone)
+        yield _candidate(item, unit, verdict, statement(unit, verdict, owned), person, zone)
 
 
 def _candidate(item: _Said, unit: Unit, verdict: Verdict, statement: str, person: str, zone: str) -> Candidate:
     rule, said_at = verdict.rule, item.message.said_at
     speech = Speech(
         person=person,
-        names_person=_names_person(unit, verdict),
-        about_person=rule.scope is Scope.USER,
+        names_person=names_person(unit, verdict),
+        about_person=rule.memory_type in _ABOUT_SOMEBODY,
+        shared=rule.scope is Scope.AGENT,
     )
-    content = worded(dated(statement, said_at=said_at, zone=zone), speech)
+    past = rule.memory_type == "rejection_reason"
+    content = worded(dated(statement, said_at=said_at, zone=zone, past=past), speech)
     personal = rule.scope is Scope.AGENT and is_personal(content, ())
     return Candidate(
         content=content,
@@ -194,60 +198,12 @@ def _agreement(item: _Said, content: str) -> Candidate:
     )
 
 
-def _statement(unit: Unit, verdict: Verdict, owned: frozenset[int]) -> str:
-    """The words of a fact: its clauses, and those around it that belong to no other fact and say something."""
-    clauses = unit.sentence.clauses
-    wanted = [
-        index for index in range(len(clauses)) if index in verdict.clauses or _belongs(unit, verdict, index, owned)
-    ]
-    first, last = min(wanted), max(wanted)
-    # A gap would join what was not said together.
-    while any(index not in wanted for index in range(first, last + 1)):
-        if min(verdict.clauses) - first > last - max(verdict.clauses):
-            first = min(index for index in wanted if index > first)
-        elif last > max(verdict.clauses):
-            last = max(index for index in wanted if index < last)
-        else:
-            break
-    return unit.coded.source(clauses[first].start, clauses[last].end)
-
-
-def _belongs(unit: Unit, verdict: Verdict, index: int, owned: frozenset[int]) -> bool:
-    if index in owned or unit.moods.clauses[index] & verdict.rule.blocks:
-        return False
-    clause = unit.sentence.clauses[index]
-    before = index < min(verdict.clauses)
-    return (verdict.rule.whole or not before) or any(
-        character in NAMES for character in unit.coded.text[clause.start : clause.end]
-    )
-
-
 def _life(text: str, item: _Said, zone: str) -> int | None:
     """Seconds from when it was said until what the text names is over; None = the type's default."""
     until = lasts_until(text, said_at=item.message.said_at, zone=zone)
     if until is None:
         return None
     return max(int((until - item.message.said_at).total_seconds()), SHORTEST_LIFE_SECONDS)
-
-
-def _names_person(unit: Unit, verdict: Verdict) -> bool:
-    clauses = unit.sentence.clauses
-    start, end = clauses[min(verdict.clauses)].start, clauses[max(verdict.clauses)].end
-    return any(CLASSES[name] in unit.coded.text[start:end] for name in ("person", "pet", "stranger"))
-
-
-def _last_person(found: Iterable[Unit]) -> str:
-    """The last mention of a person, as a memory would name them."""
-    mention = ""
-    for unit in found:
-        for match in _mention().finditer(unit.coded.text, unit.sentence.start, unit.sentence.end):
-            mention = person_named(unit.coded.source(match.start(), match.end()))
-    return mention
-
-
-@cache
-def _mention() -> re.Pattern[str]:
-    return compiled(r"(?:(?:我|咱|俺)(?:们|家|们家)?的?|(?:my|our|the) (?:\w+ )?)?<person>", {})
 
 
 def _retracts(text: str) -> bool:
@@ -262,12 +218,11 @@ def _retraction() -> re.Pattern[str]:
 def _without_retracted(found: list[Candidate], item: _Said) -> list[Candidate]:
     """Drop what a message takes back: what it names, or the very last thing if it names nothing."""
     named = content_units(item.text)
-    kept = [
+    return [
         candidate
         for candidate in found
         if candidate.memory_type not in _RETRACTABLE or not named & content_units(candidate.evidence)
     ]
-    return kept
 
 
 __all__ = ["RuleJudge", "Weights", "judge"]

@@ -4,7 +4,7 @@ Rules are written over classes (``<food>``, ``<reaction>``), so that what they k
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -67,47 +67,33 @@ def code(text: str) -> Coded:
 
 
 def _pieces(folded: Folded) -> Iterator[tuple[str, int, int]]:
-    """Yield (character, start, end) over the folded text."""
-    text = folded.text
-    position = 0
-    while position < len(text):
-        word, name = _longest(text, position)
-        if name == "none" or not word:
-            for index in range(position, position + max(len(word), 1)):
-                yield text[index], index, index + 1
-            position += max(len(word), 1)
+    """Yield (character, start, end) over the folded text; a known word is one class character."""
+    text, index = folded.text, _index()
+    reached = 0
+    for token in _TOKEN.finditer(text):
+        start, end = token.span()
+        if start < reached:
+            continue
+        word, name = _longest(text, start, index.get(token.group(), ()))
+        reached = max(end, start + len(word))
+        if name in CLASSES:
+            yield CLASSES[name], start, reached
         else:
-            yield CLASSES[name], position, position + len(word)
-            position += len(word)
+            yield from ((text[place], place, place + 1) for place in range(start, reached))
 
 
-def _longest(text: str, position: int) -> tuple[str, str]:
+def _longest(text: str, start: int, candidates: Iterable[tuple[str, str]]) -> tuple[str, str]:
     """Return the longest word that begins here and its class; ('', '') if there is none."""
-    index = _index()
-    first = text[position]
-    if first.isascii():
-        if not first.isalnum() or (position and _is_latin(text[position - 1])):
-            return "", ""
-        match = _LATIN_WORD.match(text, position)
-        candidates = index.get(match.group(), ()) if match else ()
-    else:
-        candidates = index.get(first, ())
     for word, name in candidates:
-        if text.startswith(word, position) and not _runs_on(text, position + len(word)):
+        if text.startswith(word, start) and not _RUNS_ON.match(text, start + len(word) - 1):
             return word, name
     return "", ""
 
 
-_LATIN_WORD = re.compile(r"[a-z0-9&]+")
-
-
-def _is_latin(character: str) -> bool:
-    return character.isalnum() and (character.isascii() or character < "\u0250")
-
-
-def _runs_on(text: str, end: int) -> bool:
-    """Tell whether a Latin word goes on behind ``end``."""
-    return end < len(text) and _is_latin(text[end - 1]) and _is_latin(text[end])
+_LATIN = "a-z0-9&\u00e0-\u024f"
+_TOKEN = re.compile(f"[{_LATIN}]+|.", re.DOTALL)
+_RUNS_ON = re.compile(f"[{_LATIN}]{{2}}")
+"""Over the last letter of a Latin word and what follows: the word goes on."""
 
 
 @cache
@@ -115,8 +101,8 @@ def _index() -> dict[str, tuple[tuple[str, str], ...]]:
     """Return the words by what they begin with (a Latin word or a character), longest first."""
     grouped: dict[str, dict[str, str]] = {}
     for word, name in _entries():
-        match = _LATIN_WORD.match(word)
-        key = match.group() if match else word[0]
+        first = _TOKEN.match(word)
+        key = first.group() if first else word
         grouped.setdefault(key, {}).setdefault(word, name)
     return {key: tuple(sorted(words.items(), key=lambda item: -len(item[0]))) for key, words in grouped.items()}
 

@@ -62,19 +62,33 @@ class Finding:
     clauses: range
 
 
-def findings(coded: str, sentence: Sentence, moods: Moods) -> list[Finding]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the rules make of a sentence."""
+
+    findings: tuple[Finding, ...]
+    vetoed: frozenset[str]
+    """Beliefs for which a rule matched that does not hold here: negated, asked, heard, made up."""
+
+
+def found_in(coded: str, sentence: Sentence, moods: Moods) -> Found:
     """Return what the rules find in a sentence; each clause belongs to the first group that takes it."""
-    text = coded[sentence.start : sentence.end]
     taken: set[int] = set()
-    result: list[Finding] = []
-    for rule in _rules_for(text):
-        for finding in _tried(rule, coded, sentence, moods):
+    held: list[Finding] = []
+    vetoed: set[str] = set()
+    for rule in _rules_for(coded[sentence.start : sentence.end]):
+        if not rule.pattern.search(coded, sentence.start, sentence.end):
+            continue
+        matched = list(_tried(rule, coded, sentence, moods))
+        if not matched:
+            vetoed.add(rule.belief)
+        for finding in matched:
             if taken.isdisjoint(finding.clauses):
                 taken.update(finding.clauses)
-                result.append(finding)
-    absorbed = frozenset[str]().union(*(finding.rule.absorbs for finding in result))
-    kept = [finding for finding in result if not absorbed & finding.rule.labels()]
-    return sorted(kept, key=lambda finding: finding.start)
+                held.append(finding)
+    absorbed = frozenset[str]().union(*(finding.rule.absorbs for finding in held))
+    kept = [finding for finding in held if not absorbed & finding.rule.labels()]
+    return Found(tuple(sorted(kept, key=lambda finding: finding.start)), frozenset(vetoed))
 
 
 def _tried(rule: Rule, coded: str, sentence: Sentence, moods: Moods) -> Iterator[Finding]:

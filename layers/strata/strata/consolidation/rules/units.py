@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from strata.consolidation.rules.clauses import Sentence, sentences
 from strata.consolidation.rules.features import features
 from strata.consolidation.rules.lexicon import Coded
-from strata.consolidation.rules.matching import Finding, findings
+from strata.consolidation.rules.matching import Finding, found_in
 from strata.consolidation.rules.moods import Moods, moods_of
 
 WHOLE_SENTENCES = 3
@@ -22,6 +22,8 @@ class Unit:
     sentence: Sentence
     moods: Moods
     findings: tuple[Finding, ...]
+    vetoed: frozenset[str]
+    """Beliefs that a rule speaks against."""
 
     @property
     def text(self) -> str:
@@ -57,7 +59,8 @@ def merged(found: Sequence[Unit]) -> Unit:
         found[-1].moods.lasting,
         tuple(quote for unit in found for quote in unit.moods.quotes),
     )
-    return Unit(found[0].coded, sentence, moods, tuple(item for unit in found for item in unit.findings))
+    vetoed = frozenset[str]().union(*(unit.vetoed for unit in found))
+    return Unit(found[0].coded, sentence, moods, tuple(item for unit in found for item in unit.findings), vetoed)
 
 
 def _units(coded: Coded) -> Iterator[Unit]:
@@ -65,4 +68,5 @@ def _units(coded: Coded) -> Iterator[Unit]:
     for sentence in sentences(coded.text):
         moods = moods_of(coded.text, sentence, lasting)
         lasting = moods.lasting
-        yield Unit(coded, sentence, moods, tuple(findings(coded.text, sentence, moods)))
+        found = found_in(coded.text, sentence, moods)
+        yield Unit(coded, sentence, moods, found.findings, found.vetoed)

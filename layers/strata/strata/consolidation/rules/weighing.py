@@ -39,9 +39,9 @@ class Weights:
     def opinion(self, found: Mapping[str, float], vector: bytes = b"") -> Opinion:
         """Weigh a sentence; ``vector`` is its embedding, little-endian float32, if this model looks at one."""
         totals = list(self.intercepts)
-        for name, value in found.items():
-            for index, weight in enumerate(self.features.get(name, ())):
-                totals[index] += value * weight
+        for value, rows in self._by_value(found).items():
+            for index, total in enumerate(map(sum, zip(*rows, strict=True))):
+                totals[index] += value * total
         if self.meaning and vector:
             values = array("f", vector)
             for index, weights in enumerate(self.meaning):
@@ -49,6 +49,16 @@ class Weights:
         best = max(range(len(totals)), key=totals.__getitem__)
         reasons = {name: value * self.features[name][best] for name, value in found.items() if name in self.features}
         return Opinion(dict(zip(self.classes, _shares(totals), strict=True)), self.classes[best], reasons)
+
+
+    def _by_value(self, found: Mapping[str, float]) -> Mapping[float, list[tuple[float, ...]]]:
+        """Group the rows of known features by the value they come with: there are three values, not a hundred."""
+        grouped: dict[float, list[tuple[float, ...]]] = {}
+        for name, value in found.items():
+            row = self.features.get(name)
+            if row is not None:
+                grouped.setdefault(value, []).append(row)
+        return grouped
 
 
 def _product(left: float, right: float) -> float:

@@ -7,22 +7,24 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from strata.consolidation.folding import fold
 from strata.consolidation.rule_data import table
 from strata.consolidation.rules.english import in_third_person
-from strata.consolidation.rules.lexicon import code
+from strata.consolidation.rules.lexicon import CLASSES, code
 from strata.consolidation.rules.patterns import compiled
 from strata.consolidation.texts import has_han
 
 _ZH_PRONOUNS = (
     (re.compile(r"(?<![自忘])我(?:们|們)?家(?=那位|那口子|那个)"), "用户家"),
     (re.compile(r"(?:我们|咱们|我們|咱們|咱|俺们)家"), "用户家"),
+    (re.compile(r"(?:我们|咱们|我|咱|俺)(?=这儿|这里|这边|那儿|那边|這邊|這裡)"), "用户"),
     (re.compile(r"(?:我们|咱们|我們|咱們|俺们)(?=团队|公司|部门|组|学校|班|办公室|小区|楼|宿舍|單位|单位)"), "用户的"),
     (re.compile(r"我们俩|咱俩|我們倆|我们两个"), "用户两人"),
     (re.compile(r"我们|咱们|我們|咱們|俺们|咱"), "用户这边"),
     (re.compile(r"(?<![自忘本])[我俺](?=家(?:里)?)"), "用户"),
     (re.compile(r"本人"), "用户"),
     (re.compile(r"(?<![自忘])[我俺](?=自己|对|也|是|不|还|都|就|这|那|从|在|有|没|要|会|能)"), "用户"),
-    (re.compile(r"(?:你们|您|你)(?=推荐|给|说|选|挑|安排|发|上次|教|列|订|买|的|写|之前|那)"), "助手"),
+    (re.compile(r"(?:你们|您|你)(?=推荐|给|说|选|挑|安排|发|上[次周回个]|昨|前天|教|列|订|买|的|写|之前|那)"), "助手"),
 )
 _ZH_SELF = re.compile(r"(?<![自忘])[我俺]")
 _ZH_NAMED_SUBJECT = re.compile(r"用户|助手|他|她|它|家里|全家|大家|孩子")
@@ -43,11 +45,15 @@ class Speech:
     """The statement itself names a person, a pet or another subject."""
     about_person: bool = True
     """It is a fact about somebody, so that it needs a subject."""
+    shared: bool = False
+    """It goes to the agents' layer, so that no user stands in it."""
 
 
 def worded(text: str, speech: Speech) -> str:
     """Return the sentence to keep, at most 200 characters."""
     bare = _unwrapped(text)
+    if speech.shared:
+        return _fitted(bare)
     sentence = _chinese(bare, speech) if has_han(bare) else in_third_person(bare, speech.person)
     return _fitted(sentence)
 
@@ -62,17 +68,14 @@ def person_named(text: str) -> str:
 def _unwrapped(text: str) -> str:
     """Drop greetings, fillers and requests to remember around a statement."""
     lead, trail = _wrapping("lead"), _wrapping("trail")
-    while True:
-        coded = code(text)
-        match = lead.match(coded.text) or None
-        if match and 0 < match.end() < len(coded.text):
-            text = text[coded.starts[match.end()] :]
-            continue
-        match = trail.search(coded.text)
-        if match and 0 < match.start() < match.end():
-            text = text[: coded.ends[match.start() - 1]]
-            continue
-        return text.strip(" ,，。.;；:：—–-~～!！\n\t")
+    folded = fold(text)
+    start, end = 0, len(folded.text)
+    while (match := lead.match(folded.text, start, end)) and start < match.end() < end:
+        start = match.end()
+    while (match := trail.search(folded.text, start, end)) and start < match.start() < end:
+        end = match.start()
+    kept = text[folded.offsets[start] : folded.offsets[end - 1] + 1] if end > start else text
+    return kept.strip(" ,，。.;；:：—–-~～!！\n\t")
 
 
 def _chinese(text: str, speech: Speech) -> str:
@@ -91,7 +94,7 @@ def _of_user_zh(sentence: str) -> str:
     """用户儿子 → 用户的儿子."""
     coded = code(sentence)
     for index in range(len(coded.text) - 1, 1, -1):
-        if coded.text[index - 2 : index] == "用户" and coded.text[index] == _person():
+        if coded.text[index - 2 : index] == "用户" and coded.text[index] == CLASSES["person"]:
             place = coded.starts[index]
             sentence = f"{sentence[:place]}的{sentence[place:]}"
     return sentence
@@ -103,12 +106,6 @@ def _fitted(sentence: str) -> str:
         return sentence
     cut = max(sentence.rfind(mark, 0, MAX_CHARS) for mark in "，,。；; ")
     return sentence[: cut if cut > MAX_CHARS // 2 else MAX_CHARS].rstrip(" ,，;；")
-
-
-def _person() -> str:
-    from strata.consolidation.rules.lexicon import CLASSES
-
-    return CLASSES["person"]
 
 
 @cache
