@@ -41,8 +41,8 @@ def _accepts(reply: str) -> bool:
 
 
 def _chooses(reply: str, proposal: str) -> bool:
-    """Tell whether a reply is nothing but a piece of the question: "Aisle or window?" "Window." """
-    folded = fold(reply).text.strip(" .,。,!")
+    """Tell whether a reply is nothing but a piece of the question: *Aisle or window?* *Window.*"""
+    folded = fold(reply).text.strip(" .,。!")
     if len(folded) > MAX_CHOICE_CHARS or _pattern("refuse").search(code(reply).text):
         return False
     named = units(folded)

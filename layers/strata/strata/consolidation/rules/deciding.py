@@ -1,4 +1,4 @@
-"""Which facts of a sentence are kept: what the rules found, unless the weighing finds it unlikely, or else its own best."""
+"""Which facts of a sentence are kept: what the rules found unless the weighing doubts it, or else its own best."""
 
 from dataclasses import dataclass
 

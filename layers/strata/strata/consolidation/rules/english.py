@@ -50,10 +50,12 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _UNCHANGED = frozenset(
-    "can could will would should must may might cannot was were did had got went ate came took made saw said told found felt kept left lost bought "
-    "brought thought knew grew drew gave broke spoke chose froze woke wore tore drove rode wrote rose ran began drank sang sank swam rang hid bit "
-    "slept wept swept met read cut put set let hit hurt shut quit spent sent built lent bent held sold told stood understood won sat paid laid heard "
-    "ought used and or but threw swore swelled stuck struck hung shot spat lay taught caught fought sought dealt meant dreamt burnt learnt".split()
+    "can could will would should must may might cannot was were did had got went ate came took made saw "
+    "said told found felt kept left lost bought brought thought knew grew drew gave broke spoke chose "
+    "froze woke wore tore drove rode wrote rose ran began drank sang sank swam rang hid bit slept wept "
+    "swept met read cut put set let hit hurt shut quit spent sent built lent bent held sold told stood "
+    "understood won sat paid laid heard ought used and or but threw swore swelled stuck struck hung shot "
+    "spat lay taught caught fought sought dealt meant dreamt burnt learnt".split()
 )
 _IRREGULAR = {"have": "has", "do": "does", "go": "goes", "be": "is", "am": "is", "are": "is"}
 _PRONOUN = re.compile(r"^(?P<pronoun>he|she|it)(?P<short>'s)?\b", re.IGNORECASE)

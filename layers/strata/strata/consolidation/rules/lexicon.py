@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from strata.consolidation.rule_data import table
 from strata.consolidation.folding import Folded, fold
+from strata.consolidation.rule_data import table
 
 CLASSES: Mapping[str, str] = {
     name: chr(0xE000 + index)
@@ -39,7 +39,7 @@ NAMES: Mapping[str, str] = {character: name for name, character in CLASSES.items
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A text over words and class characters. ``starts`` and ``ends`` give, per character, its place in the original."""
+    """A text over words and class characters; ``starts`` and ``ends`` give each character's place in the original."""
 
     text: str
     starts: tuple[int, ...]

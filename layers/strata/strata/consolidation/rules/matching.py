@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from strata.consolidation.rules.clauses import Sentence
 from strata.consolidation.rule_data import table
+from strata.consolidation.rules.clauses import Sentence
 from strata.consolidation.rules.moods import Moods
 from strata.consolidation.rules.patterns import compiled, expanded, needed_classes
 from strata.model.memories import Category, Scope
 
+FEW_WORDS = 4
+"""Latin words in a Chinese sentence that do not make it an English one as well."""
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[a-z]{2,}")
 
@@ -110,10 +112,9 @@ def _rules_for(text: str) -> Iterator[Rule]:
 
 
 def _languages(text: str) -> tuple[str, ...]:
-    han, latin = bool(_HAN.search(text)), len(_LATIN.findall(text)) > 1
-    if han:
-        return ("zh", "en") if latin and len(_LATIN.findall(text)) > 4 else ("zh",)
-    return ("en",)
+    if not _HAN.search(text):
+        return ("en",)
+    return ("zh", "en") if len(_LATIN.findall(text)) > FEW_WORDS else ("zh",)
 
 
 @cache

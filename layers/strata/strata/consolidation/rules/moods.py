@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from strata.consolidation.rules.clauses import Sentence
 from strata.consolidation.rule_data import table
+from strata.consolidation.rules.clauses import Sentence
 from strata.consolidation.rules.patterns import compiled
 
 
@@ -49,12 +49,17 @@ def moods_of(coded: str, sentence: Sentence, lasting: frozenset[str] = frozenset
                 found[covered].add(mood.name)
             if mood.scope == "message":
                 stays.add(mood.name)
+    _asked(found, sentence)
+    return Moods(tuple(map(frozenset, found)), frozenset(stays), tuple(quotes))
+
+
+def _asked(found: list[set[str]], sentence: Sentence) -> None:
+    """A question mark asks the last clause; what a question takes for granted is not asked."""
     if sentence.mark == "?":
         found[-1].add("question")
     for clause in found:
         if "presupposed" in clause:
             clause.discard("question")
-    return Moods(tuple(map(frozenset, found)), frozenset(stays), tuple(quotes))
 
 
 def _hits(mood: Mood, coded: str, sentence: Sentence) -> Iterator[tuple[int, int, int]]:
@@ -65,9 +70,9 @@ def _hits(mood: Mood, coded: str, sentence: Sentence) -> Iterator[tuple[int, int
             yield (touched.start if touched else 0), match.start(), match.end()
         return
     for index, clause in enumerate(sentence.clauses):
-        match = mood.pattern.search(coded[clause.start : clause.end])
-        if match:
-            yield index, clause.start + match.start(), clause.start + match.end()
+        inside = mood.pattern.search(coded[clause.start : clause.end])
+        if inside is not None:
+            yield index, clause.start + inside.start(), clause.start + inside.end()
 
 
 def _scope(scope: str, index: int, count: int) -> range:

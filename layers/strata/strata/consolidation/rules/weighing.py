@@ -1,7 +1,7 @@
 """A learned second opinion: a linear model over words, classes, moods and matched rules, and over meaning if it can.
 
-Its weights are data (``weights.json``, made by ``scripts/train_rule_judge.py`` from the labelled sentences of the tests).
-It needs no library. With an embedder whose model it was trained with it also weighs the meaning of the sentence.
+Its weights are data, made by ``tests/training/train_rule_judge.py`` from the labelled sentences of the tests. It needs
+no library. With an embedder whose model it was trained with it also weighs the meaning of the sentence.
 """
 
 import base64
@@ -49,7 +49,6 @@ class Weights:
         best = max(range(len(totals)), key=totals.__getitem__)
         reasons = {name: value * self.features[name][best] for name, value in found.items() if name in self.features}
         return Opinion(dict(zip(self.classes, _shares(totals), strict=True)), self.classes[best], reasons)
-
 
     def _by_value(self, found: Mapping[str, float]) -> Mapping[float, list[tuple[float, ...]]]:
         """Group the rows of known features by the value they come with: there are three values, not a hundred."""

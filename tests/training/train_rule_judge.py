@@ -1,11 +1,11 @@
 """Learn the rule judge's weights from the labelled sentences and write them as data.
 
-    python scripts/train_rule_judge.py
+    python tests/training/train_rule_judge.py
 
-Two models come out: ``weights_words.json`` (words, classes, moods, matched rules) and ``weights_meaning.json`` (the same
-and the sentence's embedding by the bundled model). Both are multinomial logistic regressions. The sentences of the
-``heldout`` split are not looked at. On the ``dev`` split, with which the rules were written, the rules look better than they
-are, so what they found there is kept from the models.
+Two models come out: ``weights_words.json`` (words, classes, moods, matched rules) and ``weights_meaning.json`` (the
+same and the sentence's embedding by the bundled model). Both are multinomial logistic regressions. The sentences of
+the ``heldout`` split are not looked at. On the ``dev`` split, with which the rules were written, the rules look better
+than they are, so what they found there is kept from the models.
 """
 
 import base64
@@ -23,7 +23,7 @@ from strata.consolidation.rules.units import Unit, merged, units
 from strata.consolidation.rules.weighing import NOTHING
 from strata.inference.local_embedding import MODEL, LocalEmbedder
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = ROOT / "tests" / "data" / "judged_sentences.jsonl"
 TARGET = ROOT / "layers" / "strata" / "strata" / "consolidation" / "data"
 LEAST_COUNT = 2
