@@ -74,7 +74,7 @@ def _matrix(rows: Sequence[dict[str, float]]) -> tuple[list[str], Array]:
     counts = Counter(name for row in rows for name in row)
     names = sorted(name for name, count in counts.items() if count >= LEAST_COUNT)
     places = {name: index for index, name in enumerate(names)}
-    matrix = np.zeros((len(rows), len(names)), dtype=np.float32)
+    matrix: Array = np.zeros((len(rows), len(names)))
     for number, row in enumerate(rows):
         for name, value in row.items():
             if name in places:
@@ -116,7 +116,7 @@ def _minimum(loss: Callable[[Array], tuple[float, Array]], point: Array) -> Arra
         direction = _direction(slope, moves)
         step, there = 1.0, point + direction
         new_value, new_slope = loss(there)
-        while new_value > value + 1e-4 * step * (slope @ direction) and step > 1e-8:  # noqa: PLR2004
+        while new_value > value + 1e-4 * step * (slope @ direction) and step > 1e-8:
             step /= 2
             there = point + step * direction
             new_value, new_slope = loss(there)
@@ -139,7 +139,7 @@ def _direction(slope: Array, moves: Sequence[tuple[Array, Array]]) -> Array:
         moved, changed = moves[-1]
         result *= (moved @ changed) / (changed @ changed)
     else:
-        result /= max(np.linalg.norm(slope), 1.0)
+        result /= max(float(np.linalg.norm(slope)), 1.0)
     for (moved, changed), share in zip(moves, reversed(pasts), strict=True):
         result += moved * (share - (changed @ result) / (moved @ changed))
     return -result
@@ -157,7 +157,7 @@ def _write(
     words, rest, intercepts = learned[: len(names)], learned[len(names) : -1] * MEANING_WEIGHT, learned[-1]
     if center is not None:
         intercepts = intercepts - center @ rest
-    kept = np.abs(words).max(1) > 1e-3  # noqa: PLR2004
+    kept = np.abs(words).max(1) > 1e-3
     packed, scales = _packed(words[kept])
     meaning, meaning_scales = _packed(rest) if center is not None else ([], [])
     data = {
