@@ -72,12 +72,11 @@ def wire(
 
 def _planning(settings: Settings, stores: Stores, clock: Clock, providing: Providing, chat: Chat) -> Planning:
     limits, most = settings.inference, settings.consolidation.judge_chars
-    model = ModelJudge(chat, rules.judge, max_tokens=limits.chat_max_tokens, max_chars=most)
+    by_rules = rules.RuleJudge(stores.embedder if stores.embedder.dimensions else None)
+    model = ModelJudge(chat, by_rules, max_tokens=limits.chat_max_tokens, max_chars=most)
     conflicts = ModelConflicts(chat, max_tokens=limits.chat_max_tokens)
     return Planning(
-        judge=Judge(
-            rules=rules.judge, model=model if chat.model else None, timeout_seconds=limits.chat_timeout_seconds
-        ),
+        judge=Judge(rules=by_rules, model=model if chat.model else None, timeout_seconds=limits.chat_timeout_seconds),
         normalise=Normalise(
             settings.consolidation, Screen(redact=screen.redact, instructs=screen.instructs), stores.types.all
         ),
