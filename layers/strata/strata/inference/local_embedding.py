@@ -22,7 +22,7 @@ MODEL = "multilingual-e5-small-q4"
 DIMENSIONS = 384
 MAX_BYTES = 2_000
 """Of UTF-8, some 500 tokens in any language: cost grows with length and the model sees 512 at a time."""
-BATCH = 4
+BATCH = 2
 """Texts embedded in one turn; a question goes before the next ones."""
 REMEMBERED = 4_096
 """Vectors kept in memory: 6 MiB."""
