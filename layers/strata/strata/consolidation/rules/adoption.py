@@ -57,7 +57,9 @@ def _names_something(reply: str) -> bool:
 def _proposal(text: str, reply: str) -> str:
     """The sentence that proposes; of a list of options the one that the reply names, if it can be told."""
     coded = code(text)
-    found = [coded.source(item.start, item.end) + item.mark for item in sentences(coded.text)]
+    found = [
+        coded.source(item.start, min(item.end + len(item.mark), len(coded.text))) for item in sentences(coded.text)
+    ]
     proposing = [item for item in found if _pattern("proposal").search(code(item).text)]
     named = [item for item in proposing if units(reply) & units(item)]
     chosen = (named or proposing)[-1:] if not _lists_options(text) else [" ".join(proposing)]

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from strata.consolidation.rules.features import strongest
-from strata.consolidation.rules.matching import Rule, rule_of_belief
+from strata.consolidation.rules.matching import Finding, Rule, rule_of_belief
 from strata.consolidation.rules.units import Unit
-from strata.consolidation.rules.weighing import NOTHING, Opinion
+from strata.consolidation.rules.weighing import NOTHING, Opinion, weights
 from strata.consolidation.texts import has_han
 
 KEEP = 0.2
@@ -29,17 +29,16 @@ class Verdict:
 
 def verdicts(unit: Unit, opinion: Opinion) -> list[Verdict]:
     """Return the facts of a unit."""
-    kept = [
-        Verdict(
-            finding.rule,
-            frozenset(finding.clauses),
-            unit.coded.source(finding.start, finding.end),
-            max(opinion.shares[finding.rule.belief], KEEP),
-        )
-        for finding in unit.findings
-        if opinion.shares[finding.rule.belief] >= KEEP
-    ]
-    return _joined(kept) or _learned(unit, opinion)
+    found = [_verdict(unit, finding, opinion) for finding in unit.findings]
+    return _joined([verdict for verdict in found if verdict.confidence >= KEEP]) or _learned(unit, opinion)
+
+
+def _verdict(unit: Unit, finding: Finding, opinion: Opinion) -> Verdict:
+    """A finding as a verdict, with the belief in it; in a mixed sentence its own part alone is weighed."""
+    if unit.mixed:
+        opinion = weights("words").opinion(unit.part(finding).features())
+    evidence = unit.coded.source(finding.start, finding.end)
+    return Verdict(finding.rule, frozenset(finding.clauses), evidence, opinion.shares[finding.rule.belief])
 
 
 def _learned(unit: Unit, opinion: Opinion) -> list[Verdict]:

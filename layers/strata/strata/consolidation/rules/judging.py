@@ -35,6 +35,8 @@ SHORTEST_LIFE_SECONDS = 3_600
 _SELF = re.compile(r"[我咱俺]|\b(?:i|my|we|our|me|i'm|i've)\b")
 _NOT_SPOKEN = re.compile(r"```.*?(?:```|$)|^\s*>.*$|https?://\S+", re.DOTALL | re.MULTILINE)
 _ABOUT_SOMEBODY = frozenset({"user_preference", "temporary_constraint"})
+_BARE_RETRACTION_CHARS = 24
+"""A longer one names what it takes back."""
 _RETRACTABLE = frozenset({"adopted_decision", "shopping_list", "price_alert", "temporary_constraint"})
 
 
@@ -215,14 +217,13 @@ def _retraction() -> re.Pattern[str]:
     return compiled(table("talk")["retraction"]["pattern"], {})
 
 
-def _without_retracted(found: list[Candidate], item: _Said) -> list[Candidate]:
+def _without_retracted(found: list[Candidate], said: _Said) -> list[Candidate]:
     """Drop what a message takes back: what it names, or the very last thing if it names nothing."""
-    named = content_units(item.text)
-    return [
-        candidate
-        for candidate in found
-        if candidate.memory_type not in _RETRACTABLE or not named & content_units(candidate.evidence)
-    ]
+    open_to_it = [candidate for candidate in found if candidate.memory_type in _RETRACTABLE]
+    named = [item for item in open_to_it if content_units(item.content) & content_units(said.text)]
+    if not named and len(said.text) <= _BARE_RETRACTION_CHARS:
+        named = [item for item in open_to_it if item.source_seqs == open_to_it[-1].source_seqs]
+    return [candidate for candidate in found if candidate not in named]
 
 
 __all__ = ["RuleJudge", "Weights", "judge"]

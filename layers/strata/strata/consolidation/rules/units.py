@@ -1,7 +1,7 @@
 """What is judged: sentences, with their moods and with what the rules found in them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from strata.consolidation.rules.clauses import Sentence, sentences
 from strata.consolidation.rules.features import features
@@ -29,6 +29,30 @@ class Unit:
     def text(self) -> str:
         """The original words."""
         return self.coded.source(self.sentence.start, self.sentence.end)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether facts of different kinds, or a fact and a question, stand in one sentence."""
+        beliefs = {finding.rule.belief for finding in self.findings}
+        return len(beliefs) > 1 or any(
+            moods & finding.rule.blocks for finding in self.findings for moods in self.moods.clauses
+        )
+
+    def part(self, finding: Finding) -> "Unit":
+        """Return what belongs to one finding: its clauses, and those beside them that say nothing else."""
+        others = {index for other in self.findings if other is not finding for index in other.clauses}
+        first, last = finding.clauses.start, finding.clauses.stop - 1
+        free = [
+            index not in others and not moods & finding.rule.blocks for index, moods in enumerate(self.moods.clauses)
+        ]
+        while last + 1 < len(free) and free[last + 1]:
+            last += 1
+        while first > 0 and free[first - 1]:
+            first -= 1
+        clauses = self.sentence.clauses[first : last + 1]
+        sentence = Sentence(clauses[0].start, clauses[-1].end, "", clauses)
+        moods = Moods(self.moods.clauses[first : last + 1], frozenset(), self.moods.quotes)
+        return Unit(self.coded, sentence, moods, (finding,), frozenset())
 
     def features(self) -> dict[str, float]:
         """What the weighing looks at."""
@@ -60,7 +84,17 @@ def merged(found: Sequence[Unit]) -> Unit:
         tuple(quote for unit in found for quote in unit.moods.quotes),
     )
     vetoed = frozenset[str]().union(*(unit.vetoed for unit in found))
-    return Unit(found[0].coded, sentence, moods, tuple(item for unit in found for item in unit.findings), vetoed)
+    return Unit(found[0].coded, sentence, moods, tuple(_numbered_through(found)), vetoed)
+
+
+def _numbered_through(found: Sequence[Unit]) -> Iterator[Finding]:
+    """Yield all findings, their clauses counted from the first sentence on."""
+    before = 0
+    for unit in found:
+        for finding in unit.findings:
+            clauses = range(finding.clauses.start + before, finding.clauses.stop + before)
+            yield replace(finding, clauses=clauses)
+        before += len(unit.sentence.clauses)
 
 
 def _units(coded: Coded) -> Iterator[Unit]:
