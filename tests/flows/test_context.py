@@ -187,16 +187,18 @@ def test_hanging_searches_never_keep_the_constraints_of_others_waiting(gate: thr
 
 
 def test_both_sides_load_at_the_same_time() -> None:
-    def slow_window() -> ShortTerm:
-        time.sleep(0.15)
+    meeting = threading.Barrier(2, timeout=10)
+
+    def window() -> ShortTerm:
+        meeting.wait()
         return World().window()
 
-    def slow_search(_query: ProviderQuery) -> ProviderHits:
-        time.sleep(0.15)
+    def search(_query: ProviderQuery) -> ProviderHits:
+        meeting.wait()
         return ProviderHits(hits=(hit("喜欢绿茶"),))
 
-    loaded = World(search=slow_search, window=slow_window).load()
-    assert loaded.timings_ms["total"] < 0.15 * 1_000 * 1.6
+    loaded = World(search=search, window=window).load(replace(REQUEST, deadline_ms=10_000))
+    assert texts(loaded, Lane.USER) == ["喜欢绿茶"]
     assert loaded.degraded == ()
 
 
