@@ -87,7 +87,8 @@ class Runtime:
 
     def _wire_library(self) -> None:
         stores, clock, limits = self._stores, self.clock, self.settings.library
-        self.events, self.runs, self.types = stores.events, stores.runs, stores.types
+        self.events, self.runs, self.types, self.queue = stores.events, stores.runs, stores.types, stores.queue
+        self.embedder = stores.embedder
         self.agents = Agents(stores.agents, clock)
         self._authenticator = Authenticator(
             stores.agents, clock, self.settings.auth, bootstrap_key=self._bootstrap_key()

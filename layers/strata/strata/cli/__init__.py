@@ -14,6 +14,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "audit": ("strata.cli.audit:audit", "Weekly reports and the audit trail."),
     "collections": ("strata.cli.collections:collections", "Policies of collections and registrations."),
     "demo": ("strata.cli.demo:demo", "A household's day with three agents, checked as it goes."),
+    "eval": ("strata.cli.eval:eval_", "Measure a memory provider on a task."),
     "history": ("strata.cli.history:history", "Versions of a memory: list, compare, roll back."),
     "local": ("strata.cli.local:local", "The whole product on this machine."),
     "memories": ("strata.cli.memories:memories", "Search, write, import and export memories."),
