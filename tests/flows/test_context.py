@@ -202,6 +202,19 @@ def test_both_sides_load_at_the_same_time() -> None:
     assert loaded.degraded == ()
 
 
+@pytest.mark.parametrize(
+    ("note", "code", "detail"),
+    [
+        ("semantic_unavailable", "semantic_unavailable", ""),
+        ("MEMOS has no keyword search.", "limited", "MEMOS has no keyword search."),
+    ],
+)
+def test_what_a_provider_could_not_do_is_told_under_a_code(note: str, code: str, detail: str) -> None:
+    loaded = World(search=lambda _query: ProviderHits(hits=(hit("喜欢绿茶"),), notes=(note,))).load()
+    assert [(one.part, one.code, one.detail) for one in loaded.degraded] == [("long_term", code, detail)]
+    assert texts(loaded, Lane.USER) == ["喜欢绿茶"]
+
+
 def test_constraints_that_cannot_be_read_are_named() -> None:
     def fail() -> list[Memory]:
         raise StorageUnavailableError

@@ -31,6 +31,7 @@ USERS, AGENTS = 200, 20
 TOPICS = "绿茶 红烧牛肉 window seats the orange cat 早上六点半的闹钟 badminton on Wednesdays 番茄炒蛋".split()
 QUESTIONS = [*TOPICS, "晚饭吃什么", "what is the weather", "推荐一首歌", "", "user:u7", "%"]
 ALLERGIES = "peanuts 花生 shellfish 青霉素 milk 芒果".split()
+TABOOS = "never cilantro|不吃芹菜|no pork in this house|绝不放味精".split("|")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,7 @@ def town(database: Database) -> Shelf:
         keep(shelf, embedder, f"user:u{number}", f"{TOPICS[number % len(TOPICS)]} belongs to u{number}.")
         allergy = f"u{number}. is allergic to {ALLERGIES[number % len(ALLERGIES)]}"
         keep(shelf, embedder, f"user:u{number}", allergy, standing=True, safety=True)
+        keep(shelf, embedder, f"user:u{number}", f"u{number}. says {TABOOS[number % len(TABOOS)]}", standing=True)
     for number in range(AGENTS):
         keep(shelf, embedder, f"agent:a{number}", f"{TOPICS[number % len(TOPICS)]} learned by a{number}.")
     return shelf
@@ -129,16 +131,17 @@ class Down:
         raise ProviderUnavailableError
 
 
-@pytest.mark.parametrize("provider", ["up", "down"])
-def test_allergies_are_in_every_context(town: Shelf, provider: str) -> None:
+@pytest.mark.parametrize(("provider", "loads"), [("up", 100), ("down", 500)])
+def test_allergies_and_taboos_are_in_every_context(town: Shelf, provider: str, loads: int) -> None:
     load = loader(town, native(town) if provider == "up" else Down())
     chance = random.Random(2)
-    for _ in range(250):
+    for _ in range(loads):
         number = chance.randrange(USERS)
         loaded = asked(load, f"a{chance.randrange(AGENTS)}", f"u{number}", chance.choice(QUESTIONS))
-        (constraint,) = [one for one in loaded.memories if one.lane is Lane.CONSTRAINT]
-        assert constraint.text == f"u{number}. is allergic to {ALLERGIES[number % len(ALLERGIES)]}"
-        assert constraint.text in loaded.prompt
+        constraints = {one.text for one in loaded.memories if one.lane is Lane.CONSTRAINT}
+        allergy, taboo = ALLERGIES[number % len(ALLERGIES)], TABOOS[number % len(TABOOS)]
+        assert constraints == {f"u{number}. is allergic to {allergy}", f"u{number}. says {taboo}"}
+        assert all(text in loaded.prompt for text in constraints)
         assert [one.code for one in loaded.degraded] == ([] if provider == "up" else ["provider_unavailable"])
     load.close()
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LIMITED = "limited"
+"""The search did not do all that was asked; the detail says what."""
+
 
 @dataclass(slots=True, kw_only=True)
 class LongTerm:
@@ -53,7 +56,7 @@ class Pending:
         """Return what there is when the deadline comes; what is missing is named."""
         found = self._result(self._found, "long_term")
         standing = self._result(self._standing, "constraints")
-        self._degraded += [Degraded(part="long_term", code=note) for note in (found.notes if found else ())]
+        self._degraded += [_limited(note) for note in (found.notes if found else ())]
         return LongTerm(
             standing=standing or (),
             hits=found.hits if found else (),
@@ -76,6 +79,13 @@ class Pending:
         count("ContextDegraded", dimensions={"part": part, "code": error.code})
         self._degraded.append(Degraded(part=part, code=error.code, detail=error.message))
         return None
+
+
+def _limited(note: str) -> Degraded:
+    """Return what a provider noted: a code where it is one, else its sentence under a code that programs can read."""
+    if note.isidentifier():
+        return Degraded(part="long_term", code=note)
+    return Degraded(part="long_term", code=LIMITED, detail=note)
 
 
 def _unforeseen(failure: BaseException) -> BaseException | None:
