@@ -1,7 +1,7 @@
 """A product of one process on SQLite, with a session and a library of a given size."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,9 @@ class NoQueue:
     """Takes notices and forgets them."""
 
     def send(self, notice: RunNotice, *, deduplication: str = "") -> None:
+        pass
+
+    def postpone(self, waits: Mapping[str, int]) -> None:
         pass
 
 

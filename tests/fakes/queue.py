@@ -1,5 +1,7 @@
 """A queue that keeps what it was sent, and drops what has the same deduplication id, as SQS does."""
 
+from collections.abc import Mapping
+
 from strata.errors import QueueUnavailableError
 from strata.model.runs import RunNotice
 
@@ -9,6 +11,7 @@ class ListedQueue:
 
     def __init__(self) -> None:
         self.sent: list[RunNotice] = []
+        self.postponed: dict[str, int] = {}
         self.is_down = False
         self._known: set[tuple[str, str]] = set()
 
@@ -18,3 +21,8 @@ class ListedQueue:
         if (notice.run_id, deduplication) not in self._known:
             self._known.add((notice.run_id, deduplication))
             self.sent.append(notice)
+
+    def postpone(self, waits: Mapping[str, int]) -> None:
+        if self.is_down:
+            raise QueueUnavailableError
+        self.postponed |= waits

@@ -1,6 +1,6 @@
 """The session flows on given adapters, as ``bootstrap`` joins them, with handles for a test."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,9 @@ class NoticeBoard:
         if not self.reachable:
             raise QueueUnavailableError
         self.sent[deduplication] = notice
+
+    def postpone(self, waits: Mapping[str, int]) -> None:
+        """Nothing is received here."""
 
 
 class FlakyLink(CacheLink):

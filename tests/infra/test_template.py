@@ -265,7 +265,7 @@ def test_who_may_send_receive_write_and_read_is_who_has_to(resources: Mapping[st
                 may.setdefault(action, set()).add(name)
 
     assert may["sqs:SendMessage*"] == {"SessionEndRole", "MaintenanceRole"}
-    assert may["sqs:ReceiveMessage"] == {"ConsolidatorRole"}
+    assert may["sqs:ReceiveMessage"] == may["sqs:ChangeMessageVisibility"] == {"ConsolidatorRole"}
     assert may["s3:PutObject"] == {"MaintenanceRole"}
     assert "s3:GetObject" not in may
     assert may["secretsmanager:GetSecretValue"] == {"MemoryUnitsRole"}

@@ -67,3 +67,13 @@ class Full(FifoQueue):
 def test_a_refusal_is_the_port_s_error(journal: Journal, clock: FakeClock) -> None:
     with pytest.raises(QueueUnavailableError, match="full"):
         LocalRunQueue(Full(RUNS, journal, clock)).send(RunNotice(tenant="t", session_id="s", run_id="r", upto_seq=1))
+
+
+def test_what_was_received_is_put_off_and_strange_receipts_are_passed_over(queue: FifoQueue, clock: FakeClock) -> None:
+    LocalRunQueue(queue).send(RunNotice(tenant="t", session_id="s", run_id="r", upto_seq=1))
+    [message] = queue.receive()
+    LocalRunQueue(queue).postpone({"made up": 1, message.receipt: 5})
+    clock.advance(4)
+    assert queue.receive() == []
+    clock.advance(1)
+    assert len(queue.receive()) == 1

@@ -93,6 +93,15 @@ class Queue(Section):
 
     url: str = Field("", description="SQS FIFO queue URL; empty only where the local stack provides the queue.")
     max_receives: int = Field(5, ge=1, le=1_000, description="Attempts before a run is parked.")
+    retry_first_seconds: int = Field(
+        20, ge=0, le=900, description="Wait after a first failure; four times as long each."
+    )
+    retry_longest_seconds: int = Field(
+        800,
+        ge=1,
+        le=43_200,
+        description="Longest wait for a retry; less than the time after which a run counts as stuck.",
+    )
     connect_timeout_seconds: Seconds = Field(1.0, description="Limit for one connection attempt.")
     read_timeout_seconds: Seconds = Field(3.0, description="Limit for one answer.")
 
@@ -193,6 +202,7 @@ class Library(Section):
     max_content_chars: int = Field(4_000, ge=1, le=100_000, description="Length of a memory written through the API.")
     max_tags: int = Field(64, ge=0, le=1_000, description="Metadata keys of one memory.")
     index_collections: int = Field(64, ge=1, le=10_000, description="Collections one process keeps indexed.")
+    restore_days: int = Field(30, ge=0, le=3_650, description="How long a deleted memory can be restored.")
 
 
 class Auth(Section):
@@ -220,6 +230,8 @@ class Maintenance(Section):
     seconds: Seconds = Field(45.0, description="Time one job gives itself.")
     audit_bucket: str = Field("", description="S3 bucket for weekly reports; empty = database only.")
     anomaly_factor: float = Field(3.0, ge=1.0, le=100.0, description="Writes against the median that flag an agent.")
+    ledger_days: int = Field(400, ge=1, le=36_500, description="How long the read ledger keeps an entry.")
+    quarantine_days: int = Field(90, ge=1, le=36_500, description="How long a text stays in quarantine, decided or not.")
 
 
 class Cli(Section):

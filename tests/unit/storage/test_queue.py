@@ -31,6 +31,10 @@ class Sqs:
         if self._error is not None:
             raise self._error
 
+    def change_message_visibility_batch(self, **_: Any) -> None:
+        if self._error is not None:
+            raise self._error
+
 
 def sent(*notices: RunNotice, deduplication: str = "") -> list[dict[str, Any]]:
     sqs = Sqs()
@@ -88,6 +92,8 @@ def test_foreign_errors_are_translated(error: Exception, expected: type[Exceptio
     queue = SqsRunQueue("https://sqs/runs.fifo", lambda: cast("SQSClient", Sqs(error)))
     with pytest.raises(expected):
         queue.send(NOTICE)
+    with pytest.raises(expected):
+        queue.postpone({"receipt": 20})
 
 
 def test_without_a_queue_nothing_is_opened() -> None:
@@ -111,3 +117,23 @@ def test_sqs_takes_what_is_sent() -> None:
     (message,) = sqs.receive_message(QueueUrl=url, AttributeNames=["All"])["Messages"]
     assert json.loads(message["Body"])["run_id"] == "r1"
     assert message["Attributes"]["MessageGroupId"]
+
+
+@pytest.mark.usefixtures("aws")
+def test_sqs_puts_off_what_it_is_told_to_and_passes_over_receipts_it_does_not_know() -> None:
+    import boto3
+
+    sqs = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="runs.fifo", Attributes={"FifoQueue": "true", "VisibilityTimeout": "360"})[
+        "QueueUrl"
+    ]
+    queue = open_queue(config.Queue(url=url))
+    queue.send(NOTICE)
+    queue.send(RunNotice(tenant="t", session_id="s", run_id="r2", upto_seq=1))
+    receipts = [
+        message["ReceiptHandle"] for message in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    ]
+    assert "Messages" not in sqs.receive_message(QueueUrl=url)
+    queue.postpone({"made up": 5, receipts[0]: 0})
+    (back,) = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    assert json.loads(back["Body"])["run_id"] == "r1"

@@ -4,7 +4,7 @@ Where no database is configured, the local stack's is taken, if its folder is he
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,6 +27,9 @@ class _NoQueue:
 
     def send(self, notice: RunNotice, *, deduplication: str = "") -> None:  # noqa: ARG002 the port's signature
         click.echo(f"{notice.run_id} is queued; reconcile sends it.", err=True)
+
+    def postpone(self, waits: Mapping[str, int]) -> None:
+        """Nothing was received."""
 
 
 @contextmanager

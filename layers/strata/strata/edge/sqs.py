@@ -1,17 +1,19 @@
 """The queue door: FIFO batches, failures reported message by message.
 
 A failed message takes the later ones of its group with it, because order within a session is a promise; other groups go
-on. The processor is made anew for every batch: kept between calls it would remember failures of the batch before.
+on. What failed comes back after a wait that grows with its attempts. The processor is made anew for every batch: kept
+between calls it would remember failures of the batch before.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from aws_lambda_powertools.utilities.batch import SqsFifoPartialProcessor, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from strata import bootstrap
+from strata.edge.backoff import Record, waits
 from strata.edge.http import Handler
 from strata.errors import DeadlineExceededError, InputError, StrataError
 from strata.model.runs import RunNotice
@@ -19,6 +21,9 @@ from strata.observability import count, logger
 
 MIN_SECONDS = 5.0
 """A run is not begun with less time than this; the message comes back instead."""
+
+POSTPONING_SECONDS = 8.0
+"""What putting off may take at most; with less time left the queue's own visibility timeout decides."""
 
 
 def door() -> Handler:
@@ -32,6 +37,9 @@ def door() -> Handler:
         response = process_partial_response(
             event=dict(event), record_handler=_record_handler(context), processor=processor, context=context
         )
+        failed = {str(item["itemIdentifier"]) for item in response["batchItemFailures"]}
+        if failed and _remaining(context) > POSTPONING_SECONDS:
+            _postpone(event["Records"], failed)
         return dict(response)
 
     return handler
@@ -56,18 +64,29 @@ def notice_of(body: str) -> RunNotice:
         raise InputError(message) from None
 
 
-def _record_handler(context: Any) -> Any:  # noqa: ANN401 called by the library
-    def remaining_seconds() -> float:
-        return float(context.get_remaining_time_in_millis()) / 1_000
+def _postpone(records: Iterable[Record], failed: Collection[str]) -> None:
+    """Say when failed messages come back. Without that they do so too, after the queue's visibility timeout."""
+    try:
+        runtime = bootstrap.runtime()
+        limits = runtime.settings.queue
+        when = waits(records, failed, first=limits.retry_first_seconds, longest=limits.retry_longest_seconds)
+        runtime.queue.postpone(when)
+    except Exception:
+        logger.exception("queue.not_postponed", extra={"messages": len(failed)})
+        count("NoticeNotPostponed")
 
+
+def _record_handler(context: Any) -> Any:  # noqa: ANN401 called by the library
     def record_handler(record: SQSRecord) -> str:
-        if remaining_seconds() < MIN_SECONDS:
+        if _remaining(context) < MIN_SECONDS:
             raise DeadlineExceededError
         notice = notice_of(record.body)
         attempt = int(record.attributes.approximate_receive_count)
         with_fields = {"run_id": notice.run_id, "session_id": notice.session_id, "attempt": attempt}
         try:
-            run = bootstrap.runtime().consolidate(notice, attempt=attempt, remaining_seconds=remaining_seconds)
+            run = bootstrap.runtime().consolidate(
+                notice, attempt=attempt, remaining_seconds=lambda: _remaining(context)
+            )
         except StrataError as error:
             logger.warning("run.interrupted", extra={**with_fields, "code": error.code})
             count("RunInterrupted")
@@ -80,3 +99,8 @@ def _record_handler(context: Any) -> Any:  # noqa: ANN401 called by the library
         return run.run_id
 
     return record_handler
+
+
+def _remaining(context: Any) -> float:  # noqa: ANN401 Lambda's context
+    """Return the seconds that the invocation has left."""
+    return float(context.get_remaining_time_in_millis()) / 1_000

@@ -1,5 +1,8 @@
 """The product's queue port, on the FIFO queue of this process; the message is the one that SQS would get."""
 
+from collections.abc import Mapping
+from contextlib import suppress
+
 from strata.errors import QueueUnavailableError
 from strata.local.queue import FifoQueue
 from strata.local.sqs import SqsError
@@ -28,3 +31,9 @@ class LocalRunQueue:
             )
         except SqsError as error:
             raise QueueUnavailableError(error.message) from error
+
+    def postpone(self, waits: Mapping[str, int]) -> None:
+        """Let received messages come back after so many seconds; receipts that are not valid are passed over."""
+        for receipt, seconds in waits.items():
+            with suppress(SqsError):
+                self._queue.change_visibility(receipt, seconds)

@@ -9,7 +9,7 @@ from strata.model.memories import (
     Candidate,
 )
 from strata.model.messages import JsonObject, Message
-from strata.model.runs import Judgement, Lease, Plan, Receipt, Retirement, Run, RunNotice, RunState
+from strata.model.runs import Judgement, Lease, Plan, PlannedWrite, Receipt, Retirement, Run, RunNotice, RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,10 +140,8 @@ class RunStore(Protocol):
         """Note that an add was seen under these ids (empty error), or that it was not (asked again later)."""
         ...
 
-    def quarantine(
-        self, run: Run, content: str, reason: str, collection: str, memory_type: str, *, now: datetime
-    ) -> None:
-        """Set a text aside for review; repeats are ignored."""
+    def quarantine(self, run: Run, write: PlannedWrite, *, now: datetime) -> None:
+        """Set the text of a planned write aside for review; repeats are ignored."""
         ...
 
 
@@ -152,6 +150,13 @@ class RunQueue(Protocol):
 
     def send(self, notice: RunNotice, *, deduplication: str = "") -> None:
         """Enqueue in the session's group. Raises QueueUnavailableError."""
+        ...
+
+    def postpone(self, waits: Mapping[str, int]) -> None:
+        """Let received messages (by receipt, at most ten) come back after so many seconds.
+
+        A receipt that is not valid any more is passed over. Raises QueueUnavailableError.
+        """
         ...
 
 

@@ -17,9 +17,10 @@ from strata.model.runs import RunNotice
 from strata.policy.names import derived_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import ChangeMessageVisibilityBatchRequestEntryTypeDef
 
 MAX_BYTES = 1_048_576
 """What SQS takes in one message, in bytes of UTF-8."""
@@ -49,6 +50,24 @@ class SqsRunQueue:
                 MessageGroupId=derived_id(notice.tenant, notice.session_id),
                 MessageDeduplicationId=derived_id(notice.tenant, notice.run_id, str(notice.upto_seq), deduplication),
             )
+        except ClientError as error:
+            raise _translated(error) from error
+        except BotoCoreError as error:
+            raise QueueUnavailableError(fields={"cause": type(error).__name__}) from error
+
+    def postpone(self, waits: "Mapping[str, int]") -> None:
+        """Let received messages come back after so many seconds, in one call; refused entries are passed over.
+
+        Raises:
+            QueueUnavailableError: no answer in time, or refused as a whole.
+            ConfigurationError: there is no such queue.
+        """
+        entries: list[ChangeMessageVisibilityBatchRequestEntryTypeDef] = [
+            {"Id": str(place), "ReceiptHandle": receipt, "VisibilityTimeout": seconds}
+            for place, (receipt, seconds) in enumerate(waits.items())
+        ]
+        try:
+            self._client().change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
         except ClientError as error:
             raise _translated(error) from error
         except BotoCoreError as error:
