@@ -67,4 +67,8 @@ def grown(row: SessionRow, after: int, fresh: Sequence[Draft], now: datetime) ->
     """Return what is left when ``fresh`` got the numbers that follow ``after``."""
     stored = {draft.message_id: draft.stored(seq) for seq, draft in enumerate(fresh, after + 1)}
     session = replace(row.session, last_seq=after + len(fresh), state=SessionState.OPEN, ended_at=None, updated_at=now)
-    return Outcome(row=replace(row, session=session), messages=stored, fresh=len(fresh))
+    return Outcome(
+        row=SessionRow(number=row.number, settled_seq=row.settled_seq, session=session),
+        messages=stored,
+        fresh=len(fresh),
+    )

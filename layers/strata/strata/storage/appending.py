@@ -1,9 +1,9 @@
 """Appending to the log: numbers without gaps, all or nothing, a repeat recognised.
 
-A session that this process has seen before takes one statement (``append_at_once``). Everything else goes through a
-transaction that reads the session's row under lock first: a resumed session, one that has changed, messages that are
-stored already. Whether a message is there is not asked beforehand: the INSERT fails on the unique id, and only then is
-what is stored compared.
+A session that this process has seen before takes one statement (``append_at_once``). If another has appended meanwhile,
+that is read and the statement sent once more. Everything else goes through a transaction that reads the session's row
+under lock first: a resumed session, one that has changed, messages that are stored already. Whether a message is there
+is not asked beforehand: the INSERT fails on the unique id, and only then is what is stored compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,6 +47,7 @@ class Appender:
         self._database = database
         self._taken = (driver.IntegrityError, IntegrityError)
         self._remembered: dict[SessionKey, SessionRow] = {}
+        self._era = database.era
 
     def stored(self, request: Append) -> Outcome:
         """Store a request. Raises as ``MessageLog.append`` does."""
@@ -62,13 +63,35 @@ class Appender:
         return outcome
 
     def _at_once(self, request: Append) -> Outcome | None:
-        row = self._remembered.get(request.key)
+        """Store in a remembered session; if it has grown meanwhile, once more behind what is there now."""
+        row = self._recalled(request.key)
         if row is None or self._database.dialect != "mysql" or not request.fits_one_statement:
             return None
+        outcome = self._tried(row, request)
+        if outcome is not None:
+            return outcome
+        now = self._database.read(lambda connection: session_rows.found(connection, request.key))
+        if now is None or now.session.last_seq == row.session.last_seq:
+            return None
+        return self._tried(now, request)
+
+    def _tried(self, row: SessionRow, request: Append) -> Outcome | None:
+        era = self._era
+
+        def work(connection: Connection) -> Outcome | None:
+            return append_at_once.stored(connection, row, request) if self._database.era == era else None
+
         try:
-            return self._database.read(lambda connection: append_at_once.stored(connection, row, request))
+            return self._database.read(work)
         except self._taken:
-            return None  # a message is there already: what follows compares
+            return None  # the number, or the message itself: what follows tells
+
+    def _recalled(self, key: SessionKey) -> SessionRow | None:
+        """Return what is remembered of a session, unless the server was gone since: it may be another one now."""
+        if self._era != self._database.era:
+            self._era = self._database.era
+            self._remembered.clear()
+        return self._remembered.get(key)
 
     def _into_known(self, request: Append) -> Outcome | None:
         return self._database.write(lambda connection: self._locked(connection, request))

@@ -43,6 +43,11 @@ class Database:
         self._era = 0
         self._begin = "BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN"
 
+    @property
+    def era(self) -> int:
+        """How often the server was lost so far. What was known of its rows before is no longer certain."""
+        return self._era
+
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` outside a transaction, each statement with its own snapshot.
 
