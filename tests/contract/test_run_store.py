@@ -362,6 +362,23 @@ def test_a_stopped_run_is_brought_back_with_its_plan(
     claimed(store, key, "r1")
 
 
+def test_the_stopped_runs_of_a_session_are_brought_back_together(
+    store: SqlRunStore, key: SessionKey, begin: Begin
+) -> None:
+    for number, state in enumerate((RunState.FAILED, RunState.PARKED, RunState.FAILED), 1):
+        _, lease = begin(f"r{number}", number, number)
+        store.fail(lease, key.tenant, state, error_code="internal", error_detail="", now=NOW)
+    finish(store, begin("r4", 4, 4)[1], key)
+    begin("r5", 5, 5)
+    assert store.bring_back(key.tenant, "lunch", now=NOW) == []
+    assert store.bring_back(next(tenants), key.session_id, now=NOW) == []
+    back = store.bring_back(key.tenant, key.session_id, now=NOW)
+    assert [(run.run_id, run.state) for run in back] == [
+        ("r3", RunState.QUEUED), ("r2", RunState.QUEUED), ("r1", RunState.QUEUED),
+    ]  # fmt: skip
+    assert store.bring_back(key.tenant, key.session_id, now=NOW) == []
+
+
 def test_a_run_that_somebody_holds_is_not_sent_again(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, lease = begin("r1")
     with pytest.raises(RunStateError):

@@ -24,6 +24,7 @@ from strata.storage.cache_clients import connector
 from strata.storage.cache_link import CacheLink
 from strata.storage.engine import Database
 from strata.storage.messages import SqlMessageLog
+from strata.storage.runs import SqlRunStore
 from strata.storage.sessions import SqlSessionStore
 from strata.tokens.counter import TokenCounter
 
@@ -87,6 +88,7 @@ class Desk:
     ) -> None:
         self.database, self.cache, self.clock = database, cache, clock
         self.log, self.store, self.queue = SqlMessageLog(database), SqlSessionStore(database), NoticeBoard()
+        self.runs = SqlRunStore(database)
         counter, session, window = counter or TokenCounter(), session or config.Session(), window or config.Window()
         both: dict[str, Any] = {"log": self.log, "sessions": self.store}
         self.append = AppendMessages(**both, cache=cache, counter=counter, settings=session, clock=clock)
@@ -94,7 +96,7 @@ class Desk:
         self.window = ReadWindow(snapshots=self.snapshots, counter=counter, settings=window)
         self.page = ListMessages(**both)
         self.get = GetSession(sessions=self.store)
-        self.end = EndSession(sessions=self.store, queue=self.queue, clock=clock)
+        self.end = EndSession(sessions=self.store, runs=self.runs, queue=self.queue, clock=clock)
         self.resume = ResumeSession(sessions=self.store, clock=clock)
         self.participants = SetParticipants(sessions=self.store, cache=cache, settings=session, clock=clock)
         self.working = WorkingMemory(snapshots=self.snapshots, cache=cache, settings=session)

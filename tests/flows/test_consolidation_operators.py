@@ -20,9 +20,10 @@ from strata.maintenance.reconcile import Limits, Reconcile
 from strata.model.memories import ChangeKind
 from strata.model.runs import RunState, WriteAction
 from strata.ports import Access, MemoryEdit
+from strata.sessions.end import EndSession
 from tests.fakes.chat import ScriptedChat, memories
 from tests.fakes.queue import ListedQueue
-from tests.fakes.rig import ALLERGY, DISLIKES, LIKES, USER, Rig, fresh_file, plan_of
+from tests.fakes.rig import AGENT, ALLERGY, DISLIKES, LIKES, USER, Rig, fresh_file, plan_of
 
 HOME = f"user:{USER}"
 ADMIN = Access(tenant="home", agent_id="admin", admin=True)
@@ -65,6 +66,21 @@ def test_a_failed_run_is_replayed_from_where_it_stopped(rig: Rig, queue: ListedQ
 
 def _refuse() -> None:
     raise ProviderRejectedError
+
+
+@pytest.mark.parametrize("step", ["judge", "plan", "receipt"])
+def test_a_session_whose_run_failed_is_settled_when_it_is_ended_again(rig: Rig, queue: ListedQueue, step: str) -> None:
+    rig.on_step = lambda done: _refuse() if done.startswith(step) else None
+    failed = rig.settle(ALLERGY, LIKES)
+    rig.on_step = lambda _step: None
+    assert failed.state is RunState.FAILED
+    rig.say("偏好：用户喜欢喝茶")
+    end = EndSession(sessions=rig.sessions, runs=rig.runs, queue=queue, clock=rig.clock)
+    newer = end(rig.key(), AGENT)
+    assert [notice.run_id for notice in queue.sent] == [newer.run_id, failed.run_id]
+    states = [rig.consolidate(notice, attempt=1, remaining_seconds=lambda: 60).state for notice in queue.sent * 2]
+    assert states == [RunState.SUCCEEDED] * 4
+    assert sorted(rig.contents()) == sorted(["用户对花生过敏", "用户喜欢吃辣", "用户喜欢喝茶"])
 
 
 def test_a_run_that_succeeded_or_never_was_is_not_replayed(rig: Rig, queue: ListedQueue) -> None:

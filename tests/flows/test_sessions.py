@@ -18,7 +18,7 @@ from strata.errors import (
     ValidationError,
 )
 from strata.model.messages import Kind, NewMessage, Role
-from strata.model.runs import RunNotice, RunState
+from strata.model.runs import Run, RunNotice, RunState
 from strata.model.sessions import SessionKey, SessionState
 from strata.storage.cache_clients import connector
 from strata.storage.engine import Database, open_database
@@ -314,6 +314,36 @@ def test_a_session_is_resumed_and_ended_again(desk: Desk, key: SessionKey) -> No
     assert (first.upto_seq, second.from_seq, second.upto_seq) == (1, 2, 2)
     with pytest.raises(NotFoundError):
         desk.end(SessionKey(tenant="home", session_id="never"), "cook")
+
+
+def test_ending_again_gives_a_run_that_stopped_another_chance(desk: Desk, key: SessionKey) -> None:
+    desk.say(key, "m1")
+    failed = desk.end(key, "cook")
+    stop(desk, failed)
+    again = desk.end(key, "cook")
+    assert (again.run_id, again.state, again.attempts) == (failed.run_id, RunState.QUEUED, 0)
+    assert [notice.run_id for notice in desk.queue.sent.values()] == [failed.run_id] * 2
+    assert desk.end(key, "cook").run_id == failed.run_id
+    assert len(desk.queue.sent) == 2
+
+
+def test_what_stopped_comes_behind_what_is_new(desk: Desk, key: SessionKey) -> None:
+    desk.say(key, "m1")
+    failed = desk.end(key, "cook")
+    stop(desk, failed)
+    desk.say(key, "m2")
+    newer = desk.end(key, "cook")
+    assert (newer.from_seq, newer.upto_seq) == (2, 2)
+    sent = [notice.run_id for notice in desk.queue.sent.values()]
+    assert sent == [failed.run_id, newer.run_id, failed.run_id]
+
+
+def stop(desk: Desk, run: Run) -> None:
+    """Let a worker take a run and fail with it."""
+    now = desk.clock.now()
+    taken = desk.runs.claim("home", run.run_id, seconds=90, now=now)
+    assert taken is not None
+    desk.runs.fail(taken[1], "home", RunState.PARKED, error_code="internal", error_detail="", now=now)
 
 
 # --- the scratch

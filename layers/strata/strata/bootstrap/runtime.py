@@ -78,7 +78,7 @@ class Runtime:
         self.read_window = ReadWindow(snapshots=snapshots, counter=self._counter, settings=self.settings.window)
         self.read_messages = ListMessages(log=stores.log, sessions=stores.sessions)
         self.get_session = GetSession(sessions=stores.sessions)
-        self.end_session = EndSession(sessions=stores.sessions, queue=stores.queue, clock=clock)
+        self.end_session = EndSession(sessions=stores.sessions, runs=stores.runs, queue=stores.queue, clock=clock)
         self.resume_session = ResumeSession(sessions=stores.sessions, clock=clock)
         self.working = WorkingMemory(snapshots=snapshots, cache=stores.cache, settings=limits)
         self.set_participants = SetParticipants(

@@ -105,6 +105,10 @@ class RunStore(Protocol):
         """
         ...
 
+    def bring_back(self, tenant: str, session_id: str, *, now: datetime) -> list[Run]:
+        """Requeue the failed and parked runs of a session, newest first (at most a handful), and return them."""
+        ...
+
     def reopen(self, tenant: str, run_id: str, *, now: datetime) -> Run:
         """Bring a succeeded run back to ``queued`` without judgement and plan, to be judged again.
 

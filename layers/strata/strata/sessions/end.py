@@ -8,7 +8,7 @@ from strata.errors import QueueUnavailableError
 from strata.model.runs import Run, RunNotice, RunState
 from strata.model.sessions import Session, SessionKey
 from strata.observability import count, logger
-from strata.ports import RunQueue, SessionStore
+from strata.ports import RunQueue, RunStore, SessionStore
 from strata.sessions.admission import admitted
 
 
@@ -17,6 +17,7 @@ class EndSession:
     """Ends a session; ending it twice is ending it once."""
 
     sessions: SessionStore
+    runs: RunStore
     queue: RunQueue
     clock: Clock
 
@@ -26,20 +27,27 @@ class EndSession:
         The run is in the ledger before the queue hears of it. If the queue cannot be reached the run stays queued and
         the next reconcile sends its notice again: the end has happened all the same.
 
+        Runs of the session that failed or were parked get another chance, behind what is new: whoever ends a session
+        once more wants everything in it settled. What such a run wrote already is not written twice.
+
         Raises:
             NotFoundError: there is no such session for this agent and user.
             StorageUnavailableError: nothing has changed, or ending again will show what has.
         """
         admitted(self.sessions.get(key), agent_id, user_id)
-        run = self.sessions.end(key, run_id=f"run_{uuid.uuid4().hex}", now=self.clock.now())
+        now = self.clock.now()
+        run = self.sessions.end(key, run_id=f"run_{uuid.uuid4().hex}", now=now)
         if run.state is RunState.QUEUED:
-            self._announce(run)
-        return run
+            self._announce(run, f"{run.run_id}:{run.upto_seq}")
+        again = {stopped.run_id: stopped for stopped in self.runs.bring_back(key.tenant, key.session_id, now=now)}
+        for stopped in again.values():
+            self._announce(stopped, f"ended again {now.isoformat()}")
+        return again.get(run.run_id, run)
 
-    def _announce(self, run: Run) -> None:
+    def _announce(self, run: Run, deduplication: str) -> None:
         notice = RunNotice(tenant=run.tenant, session_id=run.session_id, run_id=run.run_id, upto_seq=run.upto_seq)
         try:
-            self.queue.send(notice, deduplication=f"{run.run_id}:{run.upto_seq}")
+            self.queue.send(notice, deduplication=deduplication)
         except QueueUnavailableError as error:
             logger.warning("run.notice_failed", extra={"run_id": run.run_id, "reason": error.message})
             count("RunNoticeFailed")

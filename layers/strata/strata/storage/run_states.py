@@ -18,6 +18,9 @@ NATIVE = "MYSQL"
 UNFINISHED = (RunState.QUEUED.value, RunState.RUNNING.value, RunState.PLANNED.value)
 STOPPED = (RunState.FAILED.value, RunState.PARKED.value)
 
+MOST_AT_ONCE = 5
+"""Stopped runs of one session that are brought back together."""
+
 
 def this(tenant: str, run_id: str) -> ColumnElement[bool]:
     """The condition that names one run."""
@@ -99,6 +102,12 @@ def requeue(connection: Connection, tenant: str, run_id: str, now: datetime) -> 
     else:
         raise _wrong_state(row, "sent again")
     return known(connection, tenant, run_id)
+
+
+def stopped_of(tenant: str, session_id: str) -> Select[Any]:
+    """The stopped runs of a session, newest first."""
+    own = and_(runs.c.tenant == tenant, runs.c.session_id == session_id, runs.c.state.in_(STOPPED))
+    return select(runs.c.run_id).where(own).order_by(runs.c.upto_seq.desc()).limit(MOST_AT_ONCE)
 
 
 def reopen(connection: Connection, tenant: str, run_id: str, now: datetime) -> Run:

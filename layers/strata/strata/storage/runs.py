@@ -6,13 +6,14 @@ wakes up: whoever writes holds the row, and whoever holds an old fence is told L
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from sqlalchemy import Row, select
 from sqlalchemy.engine import Connection
 
-from strata.errors import LeaseLostError
+from strata.errors import LeaseLostError, NotFoundError, RunStateError
 from strata.model.messages import JsonObject, Message
 from strata.model.runs import Judgement, Lease, Plan, Receipt, Retirement, Run, RunState
 from strata.ports import ReadBack
@@ -163,6 +164,16 @@ class SqlRunStore:
         return self._database.write(lambda connection: run_states.requeue(connection, tenant, run_id, now))
 
     def reopen(self, tenant: str, run_id: str, *, now: datetime) -> Run:
+    def bring_back(self, tenant: str, session_id: str, *, now: datetime) -> list[Run]:
+        """Requeue the stopped runs of a session, newest first; what somebody else brings back meanwhile is theirs."""
+        stopped = run_states.stopped_of(tenant, session_id)
+        found = self._database.read(lambda connection: connection.scalars(stopped).all())
+        back: list[Run] = []
+        for run_id in found:
+            with suppress(RunStateError, NotFoundError):
+                back.append(self.requeue(tenant, run_id, now=now))
+        return back
+
         """Bring a succeeded run back to be judged again; its counts stay to tell that it succeeded once."""
         return self._database.write(lambda connection: run_states.reopen(connection, tenant, run_id, now))
 
