@@ -163,7 +163,6 @@ class SqlRunStore:
         """Bring a stopped run back; let an unfinished one count as freshly sent."""
         return self._database.write(lambda connection: run_states.requeue(connection, tenant, run_id, now))
 
-    def reopen(self, tenant: str, run_id: str, *, now: datetime) -> Run:
     def bring_back(self, tenant: str, session_id: str, *, now: datetime) -> list[Run]:
         """Requeue the stopped runs of a session, newest first; what somebody else brings back meanwhile is theirs."""
         stopped = run_states.stopped_of(tenant, session_id)
@@ -174,6 +173,7 @@ class SqlRunStore:
                 back.append(self.requeue(tenant, run_id, now=now))
         return back
 
+    def reopen(self, tenant: str, run_id: str, *, now: datetime) -> Run:
         """Bring a succeeded run back to be judged again; its counts stay to tell that it succeeded once."""
         return self._database.write(lambda connection: run_states.reopen(connection, tenant, run_id, now))
 
