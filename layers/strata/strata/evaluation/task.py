@@ -16,7 +16,10 @@ Record = Mapping[str, Any]
 Work = Callable[[Subject, Mapping[str, Record]], Record]
 """(the measured product, the records of the steps before by id) → the record of this step. Raises StrataError."""
 
-TASKS: dict[str, str] = {}
+TASKS: dict[str, str] = {
+    "household": "strata.evaluation.household:HouseholdTask",
+    "pairs": "strata.evaluation.pairs:PairsTask",
+}
 """Task name → where its class is; a class takes no arguments."""
 
 
