@@ -5,7 +5,7 @@ from typing import Any
 
 from strata.edge.schemas.context import ContextOut, DegradedOut, DeliveredOut, DroppedOut, LayersOut
 from strata.edge.schemas.memories import HitOut, MemoryOut, VersionOut
-from strata.edge.schemas.runs import PlannedOut, ReceiptOut, RunOut
+from strata.edge.schemas.runs import PlannedOut, ReceiptOut, RunOut, SourceOut
 from strata.edge.schemas.sessions import AppendOut, MessageOut, SessionOut, SkippedOut, StoredOut, SummaryOut
 from strata.model.context import ContextMemory, Lane, LoadedContext
 from strata.model.memories import Hit, Memory, MemoryVersion
@@ -134,6 +134,7 @@ def planned(item: PlannedWrite) -> PlannedOut:
         evidence=item.evidence,
         reason=item.reason,
         replaces=list(item.replaces),
+        sources=[SourceOut(session_id=one.session_id, seq=one.seq) for one in item.sources],
     )
 
 
@@ -206,4 +207,5 @@ def delivered(item: ContextMemory) -> DeliveredOut:
 
 def _receipt(item: Receipt) -> dict[str, Any]:
     fields = asdict(item)
-    return {name: fields[name] for name in ("key", "memory_id", "action", "version", "provider")}
+    told = {name: fields[name] for name in ("key", "memory_id", "action", "version", "provider", "looks")}
+    return {**told, "kept": item.kept.value}

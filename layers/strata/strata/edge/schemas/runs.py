@@ -6,6 +6,13 @@ from typing import Any
 from strata.edge.schemas.ids import Answer
 
 
+class SourceOut(Answer):
+    """A message that a memory rests on."""
+
+    session_id: str
+    seq: int
+
+
 class PlannedOut(Answer):
     """One decision of a run's plan."""
 
@@ -19,6 +26,7 @@ class PlannedOut(Answer):
     evidence: str
     reason: str
     replaces: list[str]
+    sources: list[SourceOut]
 
 
 class ReceiptOut(Answer):
@@ -29,6 +37,9 @@ class ReceiptOut(Answer):
     action: str
     version: int
     provider: str
+    kept: str
+    """``yes``; ``awaited`` while a provider works in the background; ``lost`` if it never showed the memory."""
+    looks: int
 
 
 class RunOut(Answer):
