@@ -16,7 +16,18 @@ from strata.clock import SystemClock
 from strata.errors import LeaseLostError, NotFoundError, RunStateError
 from strata.model.memories import AccessPolicy, Candidate, Category, Scope, Source
 from strata.model.messages import Message
-from strata.model.runs import Judgement, Lease, Plan, PlannedWrite, Receipt, Retirement, Run, RunState, WriteAction
+from strata.model.runs import (
+    Judgement,
+    Kept,
+    Lease,
+    Plan,
+    PlannedWrite,
+    Receipt,
+    Retirement,
+    Run,
+    RunState,
+    WriteAction,
+)
 from strata.model.sessions import SessionKey
 from strata.storage.engine import Database, open_database
 from strata.storage.runs import SqlRunStore
@@ -496,6 +507,41 @@ def test_an_add_is_looked_for_until_it_is_seen(
     assert run.receipts[0].external_ids == ("x7",)
     mine = select(provider_copies.c.external_id).where(provider_copies.c.tenant == key.tenant)
     assert set(database.read(lambda connection: connection.scalars(mine).all())) == {"", "x7"}
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize(("lost", "kept"), [(True, Kept.LOST), (False, Kept.YES)])
+def test_what_is_looked_for_no_more_says_why(
+    store: SqlRunStore, key: SessionKey, begin: Begin, *, lost: bool, kept: Kept
+) -> None:
+    _, lease = begin("r1")
+    store.save_plan(lease, key.tenant, plan("a"))
+    store.add_receipts(lease, key.tenant, [receipt("a", "MEMOS", verify_at=NOW)], now=NOW)
+    (check,) = store.due_read_backs(now=NOW, limit=10)
+    assert check.receipt.kept is Kept.AWAITED
+    store.stop_looking(check, lost=lost)
+    assert store.due_read_backs(now=NOW + timedelta(days=9), limit=10) == []
+    run = store.get(key.tenant, "r1")
+    assert run is not None
+    assert run.receipts[0].kept is kept
+
+
+def test_a_noted_removal_is_remembered(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
+    _, lease = begin("r1")
+    gone = Retirement(
+        retirement_id="a:old",
+        tenant=key.tenant,
+        provider="MEMOS",
+        collection="user:chen",
+        memory_id="old",
+        replaced_by="m-a",
+        run_id="r1",
+    )
+    store.add_retirements(lease, [gone], now=NOW)
+    store.retired(gone, error="", now=NOW)
+    others = [(key.tenant, "MEMOS", "new"), (key.tenant, "MEM0", "old"), (next(tenants), "MEMOS", "old")]
+    asked = [(key.tenant, "MEMOS", "old"), *others]
+    assert [store.is_retired(*one) for one in asked] == [True, False, False, False]
 
 
 def test_a_text_is_set_aside_once(database: Database, store: SqlRunStore, key: SessionKey, begin: Begin) -> None:

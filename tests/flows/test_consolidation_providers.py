@@ -1,5 +1,6 @@
 """Agents with an external provider: constraints stay at home, the rest goes there and is looked after."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from strata.consolidation.lookup import scope_of
 from strata.consolidation.native import NativeWrites
 from strata.errors import ProviderRejectedError, ProviderTimeoutError
 from strata.maintenance.reconcile import Limits, Reconcile
-from strata.model.runs import Run, RunState
+from strata.model.runs import Kept, Run, RunState
 from strata.ports import ReadBack
 from tests.fakes.queue import ListedQueue
 from tests.fakes.rig import ALLERGY, LIKES, NOW, Rig, fresh_file, plan_of
@@ -148,6 +149,50 @@ def test_what_was_acknowledged_and_lost_is_added_again(tmp_path: Path) -> None:
     assert sum(counts["added_again"] for counts in done) == 1
     assert sum(counts["verified"] for counts in done) == 1
     assert shelf.contents() == ["用户喜欢吃辣"]
+
+
+def test_what_is_lost_again_and_again_is_given_up_and_the_run_says_so(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "shelf", asynchronous=True)
+    shelf.loses_adds = True
+    rig = Rig(url=fresh_file(tmp_path), provider=shelf)
+    run = rig.settle(LIKES)
+    assert rig.state(run).receipts[0].kept is Kept.AWAITED
+    done: Counter[str] = Counter()
+    for _ in range(60):
+        rig.clock.advance(6 * 3_600)
+        done.update(reconcile(rig, shelf))
+    assert (done["added_again"], done["lost"], done["failed"]) == (3, 1, 16)
+    (receipt,) = rig.state(run).receipts
+    assert (receipt.kept, receipt.looks, receipt.external_ids) == (Kept.LOST, 20, ())
+
+
+def test_what_was_replaced_before_it_was_looked_for_does_not_come_back(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "shelf", asynchronous=True)
+    rig = Rig(url=fresh_file(tmp_path), provider=shelf)
+    first = rig.settle(WUHAN, session="monday")
+    rig.clock.advance(20)
+    rig.settle(XIAMEN, session="tuesday")
+    assert shelf.contents() == ["用户已搬到厦门"]
+    for _ in range(12):
+        rig.clock.advance(6 * 3_600)
+        assert reconcile(rig, shelf)["added_again"] == 0
+    assert shelf.contents() == ["用户已搬到厦门"]
+    assert rig.state(first).receipts[0].kept is Kept.YES
+
+
+def test_what_ran_out_before_it_was_seen_is_not_made_again(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "shelf", asynchronous=True)
+    shelf.loses_adds = True
+    rig = Rig(url=fresh_file(tmp_path), provider=shelf)
+    run = rig.settle("临时：用户这周在减肥")
+    assert plan_of(run).writes[0].ttl_seconds > 0
+    rig.clock.advance(plan_of(run).writes[0].ttl_seconds)
+    done: Counter[str] = Counter()
+    for _ in range(12):
+        done.update(reconcile(rig, shelf))
+        rig.clock.advance(6 * 3_600)
+    assert (done["added_again"], done["lost"]) == (0, 0)
+    assert rig.runs.due_read_backs(now=rig.clock.now(), limit=10) == []
 
 
 def test_what_was_said_before_what_contradicts_it_does_not_go_there(rig: Rig, shelf: Shelf) -> None:

@@ -84,7 +84,7 @@ def _adding_again(stores: Stores, clock: Clock, providing: Providing) -> AddAgai
         planned = run.plan.writes if run.plan else ()
         for write in (write for write in planned if write.key == check.receipt.key):
             now = clock.now()
-            ends = expiry(write.ttl_seconds, now)
+            ends = expiry(write.ttl_seconds, run.finished_at or now)  # it lives no longer for having been lost
             draft = writes.draft(run, write, expires_at=ends, embedding=None, embedding_model="")
             providing.named(check.receipt.provider).add(scope_of(run), draft, now=now)
 

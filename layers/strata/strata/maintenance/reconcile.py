@@ -11,14 +11,17 @@ from typing import TypeVar
 
 from strata.clock import Clock
 from strata.errors import LeaseLostError, RunStateError, StrataError
-from strata.model.runs import Retirement, Run, RunNotice, RunState
+from strata.model.runs import PlannedWrite, Retirement, Run, RunNotice, RunState
 from strata.observability import count, logger
+from strata.policy.retention import expiry
 from strata.ports import Provider, ProviderScope, ReadBack, RunQueue, RunStore
 
 T = TypeVar("T")
 
 LOST_AFTER_LOOKS = 5
 """Looks in vain after which an acknowledged add counts as lost and is made again."""
+MOST_LOOKS = 20
+"""Looks after which it is given up: by then it was made four times, over several days."""
 WINDOW_SECONDS = 300
 """Within it a stuck run is sent once, however often the job runs."""
 
@@ -60,7 +63,7 @@ class Reconcile:
         """Do what is due for at most ``seconds`` and return what was done, by kind."""
         until = self._clock.monotonic() + seconds
         now, batch = self._clock.now(), self._limits.batch
-        counts = dict.fromkeys(("sent", "parked", "retired", "verified", "added_again", "failed"), 0)
+        counts = dict.fromkeys(("sent", "parked", "retired", "verified", "added_again", "lost", "failed"), 0)
         self._each(
             self._runs.stuck(before=now - timedelta(seconds=self._limits.stuck_seconds), limit=batch),
             self._send,
@@ -130,25 +133,50 @@ class Reconcile:
     def _look(self, check: ReadBack) -> str:
         """Ask an asynchronous store for what it acknowledged; make the add again once it counts as lost."""
         run = self._runs.get(check.tenant, check.run_id)
-        if run is None or run.plan is None:
+        write = _write_of(run, check)
+        if run is None or write is None:
             self._runs.read_back(check, external_ids=check.receipt.external_ids, error="", now=self._clock.now())
             return ""
-        write = next((write for write in run.plan.writes if write.key == check.receipt.key), None)
-        collection = write.collection if write is not None else ""
-        ids = self._seen(check, run, collection)
+        ids = self._seen(check, run, write.collection)
         if ids:
             self._runs.read_back(check, external_ids=ids, error="", now=self._clock.now())
             return "verified"
-        lost = check.attempts + 1 >= LOST_AFTER_LOOKS
-        if lost:
+        return self._not_seen(check, run) if self._is_wanted(check, run, write) else self._let_go(check)
+
+    def _is_wanted(self, check: ReadBack, run: Run, write: PlannedWrite) -> bool:
+        """What is replaced, undone or out of date by now is rightly not there, and must not be brought back."""
+        ends = expiry(write.ttl_seconds, run.finished_at or self._clock.now())
+        if ends is not None and ends <= self._clock.now():
+            return False
+        return not self._runs.is_retired(check.tenant, check.receipt.provider, check.receipt.memory_id)
+
+    def _let_go(self, check: ReadBack) -> str:
+        self._runs.stop_looking(check, lost=False)
+        return ""
+
+    def _not_seen(self, check: ReadBack, run: Run) -> str:
+        looks, provider = check.attempts + 1, check.receipt.provider
+        if looks >= MOST_LOOKS:
+            logger.error("reconcile.lost", extra={"run_id": run.run_id, "provider": provider})
+            count("ProviderLost", dimensions={"provider": provider})
+            self._runs.stop_looking(check, lost=True)
+            return "lost"
+        is_to_be_made_again = looks % LOST_AFTER_LOOKS == 0
+        if is_to_be_made_again:
+            count("ProviderAddedAgain", dimensions={"provider": provider})
             self._add_again(check, run)
         self._runs.read_back(check, external_ids=(), error="not_seen", now=self._clock.now())
-        return "added_again" if lost else "failed"
+        return "added_again" if is_to_be_made_again else "failed"
 
     def _seen(self, check: ReadBack, run: Run, collection: str) -> tuple[str, ...]:
         provider = self._provider_named(check.receipt.provider)
         memory = provider.get(_scope(run.tenant, run), collection, check.receipt.memory_id)
         return () if memory is None else (str(memory.metadata.get("external_id", memory.memory_id)),)
+
+
+def _write_of(run: Run | None, check: ReadBack) -> PlannedWrite | None:
+    planned = run.plan.writes if run is not None and run.plan is not None else ()
+    return next((write for write in planned if write.key == check.receipt.key), None)
 
 
 def _scope(tenant: str, run: Run | None) -> ProviderScope:

@@ -117,6 +117,14 @@ class Plan:
     """What was counted on the way to it: candidates, and those dropped by reason."""
 
 
+class Kept(StrEnum):
+    """Whether a store has what it acknowledged: seen there, still to be looked for, or given up."""
+
+    YES = "yes"
+    AWAITED = "awaited"
+    LOST = "lost"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """Proof of one write, per planned key."""
@@ -129,6 +137,15 @@ class Receipt:
     external_ids: tuple[str, ...] = ()
     verify_at: datetime | None = None
     """When an asynchronous store is to be asked whether it really kept this; None = nothing to ask."""
+    looks: int = 0
+    """How often it was asked."""
+
+    @property
+    def kept(self) -> Kept:
+        """What is known of an add that a store only acknowledged."""
+        if self.verify_at is not None:
+            return Kept.AWAITED
+        return Kept.LOST if self.looks and not self.external_ids else Kept.YES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

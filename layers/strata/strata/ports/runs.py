@@ -144,6 +144,14 @@ class RunStore(Protocol):
         """Note that an add was seen under these ids (empty error), or that it was not (asked again later)."""
         ...
 
+    def is_retired(self, tenant: str, provider: str, memory_id: str) -> bool:
+        """Tell whether the removal of a memory from a provider was ever noted."""
+        ...
+
+    def stop_looking(self, check: ReadBack, *, lost: bool) -> None:
+        """Look for an add no more: it is lost for good, or nobody wants it any more."""
+        ...
+
     def quarantine(self, run: Run, write: PlannedWrite, *, now: datetime) -> None:
         """Set the text of a planned write aside for review; repeats are ignored."""
         ...

@@ -33,6 +33,12 @@ def due(connection: Connection, now: datetime, limit: int) -> list[Retirement]:
     return [retirement_from(row) for row in connection.execute(wanted)]
 
 
+def is_noted(connection: Connection, tenant: str, provider: str, memory_id: str) -> bool:
+    """Tell whether a removal was noted, done or not."""
+    this = (table.c.tenant == tenant) & (table.c.provider == provider) & (table.c.memory_id == memory_id)
+    return connection.execute(select(table.c.retirement_id).where(this).limit(1)).first() is not None
+
+
 def note_result(connection: Connection, item: Retirement, error: str, now: datetime) -> None:
     """Mark done, or failed and due again later."""
     tried = item.attempts + 1
@@ -65,6 +71,13 @@ def note_read_back(
     else:
         values = {"verify_attempts": tried, "verify_at": None, "external_ids": list(external_ids)}
         _note_copies(connection, check, external_ids, now)
+    connection.execute(update(run_receipts).where(_this_receipt(check)).values(**values))
+
+
+def stop_looking(connection: Connection, check: ReadBack, *, lost: bool) -> None:
+    """Look for an add no more; looks without a lasting id say that it is lost."""
+    looks = check.attempts + 1 if lost else 0
+    values: dict[str, Any] = {"verify_attempts": looks, "verify_at": None, "external_ids": []}
     connection.execute(update(run_receipts).where(_this_receipt(check)).values(**values))
 
 

@@ -52,6 +52,7 @@ def receipt_from(row: Row[Any]) -> Receipt:
         provider=row.provider,
         external_ids=tuple(row.external_ids),
         verify_at=row.verify_at,
+        looks=row.verify_attempts,
     )
 
 
@@ -67,7 +68,7 @@ def receipt_row(tenant: str, run_id: str, receipt: Receipt) -> dict[str, Any]:
         "provider": receipt.provider,
         "external_ids": list(receipt.external_ids),
         "verify_at": receipt.verify_at,
-        "verify_attempts": 0,
+        "verify_attempts": receipt.looks,
     }
 
 

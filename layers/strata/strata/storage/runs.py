@@ -206,13 +206,18 @@ class SqlRunStore:
         """Note what a look into the store found."""
         self._database.write(lambda connection: later.note_read_back(connection, check, external_ids, error, now))
 
-    def quarantine(
-        self, run: Run, content: str, reason: str, collection: str, memory_type: str, *, now: datetime
-    ) -> None:
-        """Set a text aside for review; repeats are ignored."""
-        self._database.write(
-            lambda connection: later.set_aside(connection, run, content, reason, collection, memory_type, now)
-        )
+    def is_retired(self, tenant: str, provider: str, memory_id: str) -> bool:
+        """Tell whether the removal of a memory from a provider was ever noted."""
+        return self._database.read(lambda connection: later.is_noted(connection, tenant, provider, memory_id))
+
+    def stop_looking(self, check: ReadBack, *, lost: bool) -> None:
+        """Look for an add no more."""
+        self._database.write(lambda connection: later.stop_looking(connection, check, lost=lost))
+
+    def quarantine(self, run: Run, write: PlannedWrite, *, now: datetime) -> None:
+        """Set the text of a planned write aside for review; repeats are ignored."""
+        text = planned_text(run, write, now)
+        self._database.write(lambda connection: set_aside(connection, text, now))
 
     def _held(
         self,
