@@ -214,10 +214,13 @@ class SqlRunStore:
         """Look for an add no more."""
         self._database.write(lambda connection: later.stop_looking(connection, check, lost=lost))
 
-    def quarantine(self, run: Run, write: PlannedWrite, *, now: datetime) -> None:
-        """Set the text of a planned write aside for review; repeats are ignored."""
-        text = planned_text(run, write, now)
-        self._database.write(lambda connection: set_aside(connection, text, now))
+    def quarantine(
+        self, run: Run, content: str, reason: str, collection: str, memory_type: str, *, now: datetime
+    ) -> None:
+        """Set a text aside for review; repeats are ignored."""
+        self._database.write(
+            lambda connection: later.set_aside(connection, run, content, reason, collection, memory_type, now)
+        )
 
     def _held(
         self,
