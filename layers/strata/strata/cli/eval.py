@@ -13,7 +13,7 @@ from strata import config, observability
 from strata.cli.connection import as_json
 from strata.cli.output import show
 from strata.errors import InputError
-from strata.evaluation import data, page, result
+from strata.evaluation import page, result, source
 from strata.evaluation.report import Table
 from strata.evaluation.runner import Outcome, Place, Watch, evaluate
 from strata.evaluation.subject import PROVIDERS
@@ -74,8 +74,9 @@ def eval_(  # noqa: PLR0913 (its options)
         cutoffs=cutoffs,
         budgets=budgets,
         seed=seed,
-        data=data.read(data_path) if data_path else None,
-        extra=data.read(extra_path) if extra_path else None,
+        data=source.read(data_path) if data_path else None,
+        extra=source.read(extra_path) if extra_path else None,
+        model=_model(),
     )
     place = Place(endpoint=endpoint or "", key=_key(endpoint, key), out=out)
     observability.set_level("ERROR")
@@ -87,6 +88,11 @@ def eval_(  # noqa: PLR0913 (its options)
         show(result.document(outcome))
     else:
         _print(outcome, written)
+
+
+def _model() -> str:
+    settings = config.Settings.from_env().inference
+    return settings.chat_model if settings.chat_url else ""
 
 
 def _key(endpoint: str | None, key: str | None) -> str:

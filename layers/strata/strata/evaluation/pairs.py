@@ -15,9 +15,9 @@ from typing import Any
 
 from strata.dedup import Existing, PairKind, Statement, decide, resolve_all
 from strata.errors import InputError
-from strata.evaluation.data import DataFile
 from strata.evaluation.pairs_report import report
 from strata.evaluation.report import Report
+from strata.evaluation.source import DataFile
 from strata.evaluation.subject import Subject
 from strata.evaluation.task import Options, Record, Step
 

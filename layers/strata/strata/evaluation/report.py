@@ -38,6 +38,9 @@ class Distribution:
     values: Mapping[str, Sequence[float]]
 
 
+Plot = Curves | Distribution
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The outcome of a task."""
@@ -49,7 +52,7 @@ class Report:
     counts: Mapping[str, int] = field(default_factory=dict)
     """How much of everything there was: questions, sessions, …"""
     tables: Sequence[Table] = ()
-    plots: Sequence[Curves | Distribution] = ()
+    plots: Sequence[Plot] = ()
     notes: Sequence[str] = ()
     """What a reader has to know to read the numbers right."""
     facts: Mapping[str, str] = field(default_factory=dict)

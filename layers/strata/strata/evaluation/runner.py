@@ -128,6 +128,7 @@ def _settings(name: str, options: Options, place: Place) -> Mapping[str, Any]:
         "k": list(options.cutoffs),
         "budget": list(options.budgets),
         "seed": options.seed,
+        "model": options.model,
         "more": dict(options.more),
         "endpoint": place.endpoint,
         "strata": __version__,

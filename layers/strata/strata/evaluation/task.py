@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from strata.errors import InputError
-from strata.evaluation.data import DataFile
 from strata.evaluation.report import Report
+from strata.evaluation.source import DataFile
 from strata.evaluation.subject import Subject
 
 Record = Mapping[str, Any]
@@ -17,6 +17,7 @@ Work = Callable[[Subject, Mapping[str, Record]], Record]
 """(the measured product, the records of the steps before by id) → the record of this step. Raises StrataError."""
 
 TASKS: dict[str, str] = {
+    "locomo": "strata.evaluation.locomo:Locomo",
     "household": "strata.evaluation.household:HouseholdTask",
     "pairs": "strata.evaluation.pairs:PairsTask",
 }
@@ -37,6 +38,8 @@ class Options:
     data: DataFile | None = None
     extra: DataFile | None = None
     """A second file where a task takes one: gold evidence, memories."""
+    model: str = ""
+    """The configured chat model; with one, tasks that can also have answers given and judged."""
     more: Mapping[str, str] = field(default_factory=dict)
 
 
