@@ -547,7 +547,8 @@ def test_a_noted_removal_is_remembered(store: SqlRunStore, key: SessionKey, begi
 def test_a_text_is_set_aside_once(database: Database, store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     run, _ = begin("r1")
     for _ in range(2):
-        store.quarantine(run, "from now on always…", "instructs", "user:chen", "user_preference", now=NOW)
+        store.quarantine(run, replace(write("w1"), content="from now on always…", reason="instructs"), now=NOW)
     mine = select(quarantine).where(quarantine.c.tenant == key.tenant)
     (row,) = database.read(lambda connection: connection.execute(mine).all())
+    assert (row.user_id, row.unit["sources"], row.unit["importance"]) == (run.user_id, [["dinner", 1]], 8)
     assert (row.content, row.reason, row.run_id, row.decision) == ("from now on always…", "instructs", "r1", "")

@@ -17,6 +17,7 @@ from strata.sharing.grants import Grants
 from strata.sharing.impact import Impacts
 from strata.sharing.library import Library
 from strata.sharing.look_first import LookFirst
+from strata.sharing.quarantine import Reviews, Screening
 from strata.sharing.rollback import Rollbacks
 from strata.sharing.transfer import Transfer
 from strata.sharing.undo import Undo
@@ -29,6 +30,7 @@ from strata.storage.events import SqlEventLog
 from strata.storage.ledger import SqlReadLedger
 from strata.storage.memories import SqlMemoryStore
 from strata.storage.memory_types import SqlTypeStore
+from strata.storage.quarantine import SqlQuarantineStore
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Shelf:
         self.collection_store = SqlCollectionStore(database, self.types)
         self.events = SqlEventLog(database)
         self.ledger = SqlReadLedger(database)
+        self.quarantine = SqlQuarantineStore(database)
         self.agent_store = SqlAgentStore(database)
 
     def access(self, agent_id: str, *, admin: bool = False) -> Access:
@@ -93,7 +96,15 @@ class Shelf:
     def library(self) -> Library:
         """The library."""
         look_first = LookFirst(self.memories, self.search, decide, similarity=0.5, top_k=5)
-        return Library(self.memories, self.types, look_first, HashEmbedder(), self.clock, config.Library())
+        screen = Screening(self.quarantine, instructs, self.clock)
+        return Library(
+            self.memories, self.types, look_first, HashEmbedder(), self.clock, config.Library(), screen=screen
+        )
+
+    @cached_property
+    def reviews(self) -> Reviews:
+        """The quarantine, for a person."""
+        return Reviews(self.quarantine, self.library, self.collection_store, self.clock)
 
     @cached_property
     def rollbacks(self) -> Rollbacks:
@@ -144,6 +155,11 @@ class Shelf:
     def kinds(self) -> list[str]:
         """Return the kinds of the tenant's events, oldest first."""
         return [event.kind for event in self.events.after(self.tenant, 0, limit=10_000)]
+
+
+def instructs(text: str) -> bool:
+    """Tell whether a text gives orders, the way these tests write them."""
+    return text.startswith(("From now on", "以后都"))
 
 
 def overlap(one: str, other: str) -> float:

@@ -22,6 +22,7 @@ from strata.storage.audits import SqlAuditStore
 from strata.storage.jobs import SqlJobStore
 from strata.storage.purge import SqlPurge
 from strata.storage.reports import open_report_archive
+from strata.storage.retention import SqlRetention
 from strata.storage.schema import migrate
 from strata.storage.users import SqlUserStore
 
@@ -51,7 +52,7 @@ def wire(settings: Settings, stores: Stores, clock: Clock, providing: Providing)
         clock,
         limits,
     )
-    purge = PurgeJob(SqlPurge(stores.database, stores.types), clock, limits)
+    purge = PurgeJob(SqlPurge(stores.database, stores.types), SqlRetention(stores.database), clock, limits)
     reconcile = Reconcile(
         stores.runs,
         stores.queue,

@@ -12,13 +12,12 @@ from strata.consolidation.conversation import Conversation
 from strata.context.gather import Gather
 from strata.context.load import LoadContext
 from strata.dedup.guard import decide
-from strata.errors import QuarantinedError
 from strata.inference.chat import open_chat
 from strata.model.agents import Caller, ProviderName
 from strata.model.context import ContextRequest, LoadedContext
 from strata.model.runs import Run
 from strata.model.sessions import SessionKey
-from strata.ports import Access, Provider, RunQueue
+from strata.ports import Provider, RunQueue
 from strata.providers import open_provider
 from strata.providers.native import NativeProvider
 from strata.sessions.append import AppendMessages
@@ -35,6 +34,7 @@ from strata.sharing.grants import Grants
 from strata.sharing.impact import Impacts
 from strata.sharing.library import Library
 from strata.sharing.look_first import LookFirst
+from strata.sharing.quarantine import Reviews, Screening
 from strata.sharing.rollback import Rollbacks
 from strata.sharing.search import SearchLibrary
 from strata.sharing.transfer import Transfer
@@ -104,9 +104,11 @@ class Runtime:
             similarity=limits.similarity,
             top_k=LOOK_FIRST_TOP_K,
         )
+        screening = Screening(stores.quarantine, screen.instructs, clock)
         self.library = Library(
-            stores.memories, stores.types, look_first, stores.embedder, clock, limits, screen=_refuse_instructions
+            stores.memories, stores.types, look_first, stores.embedder, clock, limits, screen=screening
         )
+        self.reviews = Reviews(stores.quarantine, self.library, stores.collections, clock)
         self.rollbacks = Rollbacks(self.library, stores.memories, stores.ledger, clock)
         self.impacts = Impacts(stores.memories, stores.archive, stores.ledger, clock)
         self.undo = Undo(self.library, stores.memories, stores.archive, clock)
@@ -188,8 +190,3 @@ class Runtime:
     def _remember(self, run: Run, talk: Conversation) -> None:
         if self.settings.consolidation.episodes and self._providing.keeps_episodes(run.tenant, run.agent_id):
             self.episodes(run, talk.messages, talk.new, talk.zone)
-
-
-def _refuse_instructions(_access: Access, _collection: str, content: str) -> None:
-    if screen.instructs(content):
-        raise QuarantinedError

@@ -17,6 +17,7 @@ from strata.storage.ledger import SqlReadLedger
 from strata.storage.memories import SqlMemoryStore
 from strata.storage.memory_types import SqlTypeStore
 from strata.storage.messages import SqlMessageLog
+from strata.storage.quarantine import SqlQuarantineStore
 from strata.storage.queue import open_queue
 from strata.storage.runs import SqlRunStore
 from strata.storage.secrets import Secret
@@ -40,6 +41,7 @@ class Stores:
     archive: SqlArchive
     events: SqlEventLog
     ledger: SqlReadLedger
+    quarantine: SqlQuarantineStore
     runs: SqlRunStore
     embedder: Embedder
 
@@ -57,10 +59,11 @@ def open_stores(settings: Settings, clock: Clock, queue: RunQueue | None) -> Sto
         agents=SqlAgentStore(database),
         types=types,
         collections=SqlCollectionStore(database, types),
-        memories=SqlMemoryStore(database, types),
+        memories=SqlMemoryStore(database, types, restore_days=settings.library.restore_days),
         archive=SqlArchive(database, types),
         events=SqlEventLog(database),
         ledger=SqlReadLedger(database),
+        quarantine=SqlQuarantineStore(database),
         runs=SqlRunStore(database),
         embedder=RememberedEmbedder(
             open_embedder(settings.inference, secret_text, clock), SqlVectorStore(database), clock

@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "history": ("strata.cli.history:history", "Versions of a memory: list, compare, roll back."),
     "local": ("strata.cli.local:local", "The whole product on this machine."),
     "memories": ("strata.cli.memories:memories", "Search, write, import and export memories."),
+    "quarantine": ("strata.cli.quarantine:quarantine", "Texts set aside for review: release or reject them."),
     "replay": ("strata.cli.replay:replay", "Feed a transcript through the HTTP API, session by session."),
     "runs": ("strata.cli.runs:runs", "Consolidation runs: list, show, replay, undo."),
     "types": ("strata.cli.types:types", "Memory types and their tables."),

@@ -21,7 +21,18 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, title: s
     grid = Table(*columns, title=title or None, title_justify="left", box=None, header_style="bold", pad_edge=False)
     for row in rows:
         grid.add_row(*(_cell(row.get(column)) for column in columns))
-    Console(width=None if Console().is_terminal else 160).print(grid)
+    _print(grid)
+
+
+def show_record(document: Mapping[str, Any], *, json_: bool) -> None:
+    """Print one document: as JSON, or one field a line for people."""
+    if json_:
+        show(document)
+        return
+    grid = Table("field", "value", box=None, header_style="bold", pad_edge=False)
+    for name, value in document.items():
+        grid.add_row(name, _text(value))
+    _print(grid)
 
 
 def show_or_table(document: object, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, json_: bool) -> None:
@@ -33,7 +44,17 @@ def show_or_table(document: object, rows: Sequence[Mapping[str, Any]], columns: 
 
 
 def _cell(value: object) -> str:
+    text = _text(value)
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
+
+
+def _text(value: object) -> str:
     if value is None:
         return "–"
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _print(grid: Table) -> None:
+    """A pipe has no width of its own; memory text is no markup."""
+    console = Console(width=None if Console().is_terminal else 160, markup=False, emoji=False, highlight=False)
+    console.print(grid)

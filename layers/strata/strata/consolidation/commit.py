@@ -81,7 +81,7 @@ class Commit:
     def _write(self, hold: Hold, write: PlannedWrite, abroad: Provider | None, vector: bytes) -> Receipt:
         now = self._clock.now()
         if write.action is WriteAction.QUARANTINE:
-            self._runs.quarantine(hold.run, write.content, write.reason, write.collection, write.memory_type, now=now)
+            self._runs.quarantine(hold.run, write, now=now)
         if write.action is WriteAction.QUARANTINE or (write.action is WriteAction.SKIP and write.repeats is None):
             return Receipt(key=write.key, memory_id="", action=write.action, version=0, provider=self._native.name)
         draft = self._draft(hold, write, vector, now)

@@ -30,7 +30,7 @@ class Export:
         self._clock = clock
 
     def export(self, access: Access, user_id: str) -> dict[str, Any]:
-        """Return ``sessions`` with messages, ``memories`` with history, ``provider_copies``, and the ``manifest``.
+        """Return ``sessions``, ``memories`` with history, ``quarantined``, ``provider_copies``, and the ``manifest``.
 
         The manifest counts each part and has its SHA-256. Raises ForbiddenError, ValidationError.
         """
@@ -40,6 +40,7 @@ class Export:
         parts: dict[str, list[Any]] = {
             "sessions": [self._session(session) for session in self._sessions.of_user(access.tenant, user_id)],
             "memories": self._memories(access.tenant, self._users.memories(access.tenant, user_id)),
+            "quarantined": [_plain(asdict(text)) for text in self._users.quarantined(access.tenant, user_id)],
             "provider_copies": [asdict(copy) for copy in self._users.copies(access.tenant, user_id)],
         }
         manifest = {

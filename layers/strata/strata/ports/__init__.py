@@ -16,6 +16,7 @@ from strata.ports.library import (
     Written,
 )
 from strata.ports.providers import Capabilities, Provider, ProviderHits, ProviderQuery, ProviderScope
+from strata.ports.quarantine import QuarantineStore
 from strata.ports.records import Archive, EventLog, ReadLedger
 from strata.ports.runs import ReadBack, RuleJudge, RunQueue, RunStore
 from strata.ports.sessions import CachedSession, Counted, MessageLog, SessionCache, SessionStore
@@ -28,6 +29,7 @@ from strata.ports.upkeep import (
     Purge,
     Purged,
     ReportArchive,
+    Retention,
     UserStore,
 )
 
@@ -59,9 +61,11 @@ __all__ = [
     "ProviderScope",
     "Purge",
     "Purged",
+    "QuarantineStore",
     "ReadBack",
     "ReadLedger",
     "ReportArchive",
+    "Retention",
     "RuleJudge",
     "RunQueue",
     "RunStore",

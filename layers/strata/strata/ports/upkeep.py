@@ -9,6 +9,7 @@ from strata.model.memories import (
     Memory,
 )
 from strata.model.messages import JsonObject
+from strata.model.quarantine import Quarantined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,18 @@ class Purge(Protocol):
 
     def purge_due(self, *, now: datetime, limit: int) -> Purged:
         """Remove up to ``limit`` memories of each type; expiry is checked again in the DELETE."""
+        ...
+
+
+class Retention(Protocol):
+    """Removal of what is kept for a number of days only."""
+
+    def purge_reads(self, *, before: datetime, now: datetime, limit: int) -> int:
+        """Remove up to ``limit`` entries of the read ledger from before an instant; return how many."""
+        ...
+
+    def purge_quarantine(self, *, before: datetime, now: datetime, limit: int) -> int:
+        """Remove up to ``limit`` texts that were set aside before an instant; return how many."""
         ...
 
 
@@ -113,6 +126,10 @@ class UserStore(Protocol):
 
     def memories(self, tenant: str, user_id: str) -> list[Memory]:
         """Return every memory in the user's layer or about the user, in any state, in the order of ids."""
+        ...
+
+    def quarantined(self, tenant: str, user_id: str) -> list[Quarantined]:
+        """Return every text about the user that was set aside."""
         ...
 
     def copies(self, tenant: str, user_id: str) -> list[ProviderCopy]:

@@ -1,6 +1,5 @@
 """The library: insert (looking first), update, delete, restore, move, and one memory at a time."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -15,13 +14,11 @@ from strata.policy.names import checked_collection, checked_id, checked_text
 from strata.ports import Access, Embedder, MemoryDraft, MemoryEdit, MemoryStore, TypeStore, Written
 from strata.sharing.edits import edit_of, merging
 from strata.sharing.look_first import Found, LookFirst
+from strata.sharing.screening import Proposed, Screen, pass_all, proposal_of
 from strata.sharing.units import MAX_REASON_CHARS, NewUnit, UnitChange, checked_content, draft_of
 
 LOOKS = 3
 """How often an insert looks again when the memory it was going to update changed in between."""
-
-Screen = Callable[[Access, str, str], None]
-"""(access, collection, content): raises QuarantinedError for a text that tells a model what to do."""
 
 
 class InsertStatus(StrEnum):
@@ -39,10 +36,6 @@ class Inserted:
     status: InsertStatus
     memory: Memory
     linked: tuple[str, ...] = ()
-
-
-def pass_all(_access: Access, _collection: str, _content: str) -> None:
-    """The screen of a library that quarantines nothing."""
 
 
 class Library:
@@ -66,8 +59,10 @@ class Library:
         self._settings = settings
         self._screen = screen
 
-    def insert(self, access: Access, collection: str, unit: NewUnit) -> Inserted:
+    def insert(self, access: Access, collection: str, unit: NewUnit, *, reviewed: bool = False) -> Inserted:
         """Keep a memory: the same fact becomes a new version of what is stored, anything else is inserted.
+
+        A text that was ``reviewed`` by a person is not screened.
 
         Raises:
             NotFoundError: the agent may not write there.
@@ -79,13 +74,16 @@ class Library:
         memory_type = self._type(unit.memory_type)
         memory_id = unit.memory_id or uuid4().hex
         draft = draft_of(unit, checked_collection(collection), memory_type, memory_id, self._settings, now)
-        self._screen(access, collection, draft.content)
         if unit.memory_id is not None and (present := self._present(access, draft, now)) is not None:
             return present
+        if not reviewed:
+            self._screen(access, proposal_of(draft, unit))
         return self._insert(access, draft, now)
 
-    def update(self, access: Access, collection: str, memory_id: str, change: UnitChange) -> Written:
-        """Change a memory as a new version.
+    def update(
+        self, access: Access, collection: str, memory_id: str, change: UnitChange, *, reviewed: bool = False
+    ) -> Written:
+        """Change a memory as a new version; new words are screened unless they were ``reviewed`` by a person.
 
         Raises:
             NotFoundError: absent, expired, or not the agent's to change.
@@ -97,7 +95,10 @@ class Library:
         if change.memory_type is not None:
             self._type(change.memory_type)
         if change.content is not None:
-            edit = self._with_content(access, collection, edit, change.content, now)
+            content = checked_content(change.content, self._settings)
+            if not reviewed:
+                self._screen_change(access, collection, edit.memory_id, content, change)
+            edit = self._with_content(edit, content, now)
         return self._memories.edit(access, collection, edit, now=now)
 
     def delete(self, access: Access, collection: str, memory_id: str, *, reason: str = "", key: str = "") -> Written:
@@ -180,16 +181,26 @@ class Library:
         status = InsertStatus.UPDATED if written.created else InsertStatus.UNCHANGED
         return Inserted(status=status, memory=written.memory)
 
-    def _with_content(
-        self, access: Access, collection: str, edit: MemoryEdit, content: str, now: datetime
-    ) -> MemoryEdit:
-        checked = checked_content(content, self._settings)
-        self._screen(access, collection, checked)
-        embedding, model = self.embedded(checked)
+    def _screen_change(self, access: Access, collection: str, memory_id: str, content: str, change: UnitChange) -> None:
+        """Screen new words of a memory; of one that the agent may not see, the edit tells, as if it were absent."""
+        found = self._memories.get_many(access, [memory_id], now=self._clock.now())
+        for memory in (memory for memory in found if memory.collection == collection):
+            proposed = Proposed(
+                collection=collection,
+                memory_type=change.memory_type or memory.memory_type,
+                content=content,
+                unit=change,
+                memory_id=memory_id,
+                user_id=memory.user_id,
+            )
+            self._screen(access, proposed)
+
+    def _with_content(self, edit: MemoryEdit, content: str, now: datetime) -> MemoryEdit:
+        embedding, model = self.embedded(content)
         return replace(
             edit,
-            content=checked,
-            fingerprint=fingerprint(checked),
+            content=content,
+            fingerprint=fingerprint(content),
             embedding=embedding,
             embedding_model=model,
             said_at=now,

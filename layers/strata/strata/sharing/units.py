@@ -38,6 +38,9 @@ class NewUnit:
     importance: int = 5
     said_at: datetime | None = None
     confidence: float = 1.0
+    sources: tuple[Source, ...] = ()
+    """The messages it comes from; else a tag may name the session."""
+    run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +85,8 @@ def draft_of(
         said_at=unit.said_at or now,
         user_id=str(metadata.get(USER_TAG) or ""),
         confidence=unit.confidence,
-        sources=(Source(session_id=checked_id(session_id, SESSION_TAG), seq=0),) if session_id else (),
+        sources=unit.sources or _session(session_id),
+        run_id=unit.run_id,
     )
 
 
@@ -134,6 +138,10 @@ def checked_importance(importance: object) -> int:
     if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= MAX_IMPORTANCE:
         raise ValidationError("importance must be a whole number from 1 to 10.", fields={"field": "importance"})
     return importance
+
+
+def _session(session_id: str) -> tuple[Source, ...]:
+    return (Source(session_id=checked_id(session_id, SESSION_TAG), seq=0),) if session_id else ()
 
 
 def _agents(agents: tuple[str, ...] | None) -> tuple[str, ...] | None:

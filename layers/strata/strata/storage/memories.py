@@ -6,22 +6,31 @@ from typing import Any
 from sqlalchemy import Connection, Table, and_, select
 from sqlalchemy.exc import IntegrityError
 
+from strata import config
 from strata.errors import ConflictError, NotFoundError, VersionConflictError
 from strata.model.memories import ChangeKind, ConflictPolicy, Memory, MemoryType
 from strata.policy.versions import is_conflict
 from strata.ports import Access, MemoryDraft, MemoryEdit, Written
+from strata.storage.engine import Database
 from strata.storage.memory_edits import changes_something, edited
 from strata.storage.memory_queries import memories, stored
 from strata.storage.memory_reads import MemoryReads, is_layer
 from strata.storage.memory_rows import edit_key, first_memory, first_version, memory_of, next_version
+from strata.storage.memory_types import SqlTypeStore
 from strata.storage.memory_writes import make_collection, take_turn, write_first, write_next
 from strata.storage.refusals import record_refusal
 from strata.storage.rights import bypasses, parameters
 from strata.storage.tables import REPEATABLE_TYPES, collections, memory_table, memory_versions
 
+RESTORE_DAYS = config.Library().restore_days
+
 
 class SqlMemoryStore(MemoryReads):
-    """The port ``MemoryStore``."""
+    """The port ``MemoryStore``. ``restore_days``: how long a deleted memory can be restored."""
+
+    def __init__(self, database: Database, types: SqlTypeStore, *, restore_days: int = RESTORE_DAYS) -> None:
+        super().__init__(database, types)
+        self._restore_days = restore_days
 
     def insert(self, access: Access, draft: MemoryDraft, *, now: datetime) -> Written:
         """Insert with version 1, its version row and its audit event, in one transaction.
@@ -121,7 +130,8 @@ class SqlMemoryStore(MemoryReads):
         conflict = is_conflict(edit.change, present=memory.version, expected=edit.expected_version, policy=policy)
         after = edited(memory, edit, access.agent_id, now)
         tables = (self._table(memory.memory_type), self._table(after.memory_type))
-        write_next(connection, tables, after, next_version(after, edit, conflict=conflict), edit.key)
+        step = next_version(after, edit, conflict=conflict)
+        write_next(connection, tables, after, step, edit.key, restore_days=self._restore_days)
         return Written(memory=after, created=True, conflict=conflict)
 
     def _repeated(self, access: Access, collection: str, edit: MemoryEdit) -> Written | None:

@@ -22,9 +22,6 @@ from strata.storage.memory_rows import memory_values, version_values
 from strata.storage.rights import TENANT, bypasses, may, parameters
 from strata.storage.tables import collections, memory_links, memory_tombstones, memory_versions
 
-DELETED_DAYS = 30
-"""How long a deleted memory can be restored."""
-
 EVENT_KINDS = {
     ChangeKind.INSERT: "memory.inserted",
     ChangeKind.UPDATE: "memory.updated",
@@ -98,7 +95,13 @@ def write_first(
 
 
 def write_next(
-    connection: Connection, tables: tuple[Table, Table], memory: Memory, version: MemoryVersion, key: str
+    connection: Connection,
+    tables: tuple[Table, Table],
+    memory: Memory,
+    version: MemoryVersion,
+    key: str,
+    *,
+    restore_days: int,
 ) -> None:
     """Replace memory by its next version, wherever it lives now; add version and event.
 
@@ -106,10 +109,10 @@ def write_next(
     """
     old, new = tables
     if old is new:
-        connection.execute(_replacement(old), {**_row(memory), "the_memory": memory.memory_id})
+        connection.execute(_replacement(old), {**_row(memory, restore_days), "the_memory": memory.memory_id})
     else:
         connection.execute(delete(old).where(old.c.tenant == memory.tenant, old.c.memory_id == memory.memory_id))
-        connection.execute(_insertion(new), _row(memory))
+        connection.execute(_insertion(new), _row(memory, restore_days))
     connection.execute(_VERSION, version_values(version, key))
     _mind_tombstone(connection, memory, version)
     append_event(connection, memory.tenant, change_event(memory, version), memory.updated_at)
@@ -150,20 +153,20 @@ def _replacement(table: Table) -> Update:
     return update(table).where(own).values(change_seq=_CHANGE_SEQ.scalar_subquery())
 
 
-def _row(memory: Memory) -> dict[str, Any]:
+def _row(memory: Memory, restore_days: int = 0) -> dict[str, Any]:
     return {
         **memory_values(memory),
-        "purge_at": purge_at(memory),
+        "purge_at": purge_at(memory, restore_days),
         "in_tenant": memory.tenant,
         "in_collection": memory.collection,
     }
 
 
-def purge_at(memory: Memory) -> datetime | None:
-    """Return when the row may be removed: at its end, and if it was deleted, some time after that at the latest."""
+def purge_at(memory: Memory, restore_days: int) -> datetime | None:
+    """Return when the row may be removed: at its end, and if it was deleted, some days after that at the latest."""
     if memory.status is not MemoryStatus.DELETED:
         return memory.expires_at
-    kept_until = memory.updated_at + timedelta(days=DELETED_DAYS)
+    kept_until = memory.updated_at + timedelta(days=restore_days)
     return kept_until if memory.expires_at is None else min(kept_until, memory.expires_at)
 
 

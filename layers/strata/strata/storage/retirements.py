@@ -1,6 +1,5 @@
-"""What a run leaves to be done later: removals from a provider, adds to be seen there, texts to be reviewed."""
+"""What a run leaves to be done later: removals from a provider, and adds to be seen there."""
 
-import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,11 +7,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.engine import Connection
 
-from strata.model.runs import Retirement, Run
+from strata.model.runs import Retirement
 from strata.ports import ReadBack
 from strata.storage.inserts import insert_missing
 from strata.storage.run_rows import receipt_from, retirement_from
-from strata.storage.tables import provider_copies, quarantine, run_receipts, runs
+from strata.storage.tables import provider_copies, run_receipts, runs
 from strata.storage.tables import retirements as table
 
 FIRST_WAIT_SECONDS = 60
@@ -107,27 +106,6 @@ def _this_receipt(check: ReadBack) -> ColumnElement[bool]:
         & (run_receipts.c.write_key == check.receipt.key)
         & (run_receipts.c.provider == check.receipt.provider)
     )
-
-
-def set_aside(
-    connection: Connection, run: Run, content: str, reason: str, collection: str, memory_type: str, now: datetime
-) -> None:
-    """Put a text into quarantine, once for each run and text."""
-    quarantine_id = hashlib.sha256(f"{run.run_id}\0{collection}\0{content}".encode()).hexdigest()[:32]
-    row = {
-        "tenant": run.tenant,
-        "quarantine_id": quarantine_id,
-        "collection": collection,
-        "memory_type": memory_type,
-        "content": content,
-        "reason": reason,
-        "actor": run.agent_id,
-        "session_id": run.session_id,
-        "run_id": run.run_id,
-        "created_at": now,
-        "decision": "",
-    }
-    insert_missing(connection, quarantine, [row])
 
 
 def add_copies(connection: Connection, tenant: str, run_id: str, rows: Sequence[dict[str, str]], now: datetime) -> None:

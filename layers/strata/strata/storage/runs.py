@@ -15,12 +15,13 @@ from sqlalchemy.engine import Connection
 
 from strata.errors import LeaseLostError, NotFoundError, RunStateError
 from strata.model.messages import JsonObject, Message
-from strata.model.runs import Judgement, Lease, Plan, Receipt, Retirement, Run, RunState
+from strata.model.runs import Judgement, Lease, Plan, PlannedWrite, Receipt, Retirement, Run, RunState
 from strata.ports import ReadBack
 from strata.storage import retirements as later
 from strata.storage import run_digests, run_states
 from strata.storage.engine import Database
 from strata.storage.inserts import insert_missing
+from strata.storage.quarantine import planned_text, set_aside
 from strata.storage.run_rows import judgement_document, plan_document, receipt_row, run_from
 from strata.storage.run_states import known, load, put, this
 from strata.storage.tables import run_receipts, runs
@@ -214,13 +215,10 @@ class SqlRunStore:
         """Look for an add no more."""
         self._database.write(lambda connection: later.stop_looking(connection, check, lost=lost))
 
-    def quarantine(
-        self, run: Run, content: str, reason: str, collection: str, memory_type: str, *, now: datetime
-    ) -> None:
-        """Set a text aside for review; repeats are ignored."""
-        self._database.write(
-            lambda connection: later.set_aside(connection, run, content, reason, collection, memory_type, now)
-        )
+    def quarantine(self, run: Run, write: PlannedWrite, *, now: datetime) -> None:
+        """Set the text of a planned write aside for review; repeats are ignored."""
+        text = planned_text(run, write, now)
+        self._database.write(lambda connection: set_aside(connection, text, now))
 
     def _held(
         self,

@@ -418,9 +418,19 @@ quarantine = Table(
     Column("created_at", Instant, nullable=False),
     Column("decided_at", Instant),
     Column("decision", String(16), nullable=False, default=""),
+    Column("user_id", Id(), nullable=False, default=""),
+    Column("memory_id", Id(), nullable=False, default=""),
+    Column("decided_by", Id(), nullable=False, default=""),
+    Column("unit", Json),
     PrimaryKeyConstraint("tenant", "quarantine_id"),
+    Index("ix_quarantine_created", "created_at"),
+    Index("ix_quarantine_user", "tenant", "user_id"),
     **OPTIONS,
 )
+"""``actor``: the agent it came from. ``unit``: what else was to be written. An empty ``decision`` waits for one.
+
+``memory_id``: what it was to change, or what it became when it was released.
+"""
 
 embeddings = Table(
     "embeddings",

@@ -6,10 +6,11 @@ from datetime import datetime
 from functools import partial
 from itertools import groupby
 
-from sqlalchemy import Connection, RowMapping, Table, and_, delete, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, delete, func, or_, select, tuple_
 
 from strata.model.events import NewEvent
 from strata.model.memories import Memory
+from strata.model.quarantine import Quarantined
 from strata.policy.names import user_layer
 from strata.ports import Access, ProviderCopy
 from strata.storage.engine import Database
@@ -19,6 +20,7 @@ from strata.storage.memory_rows import memory_of
 from strata.storage.memory_types import SqlTypeStore
 from strata.storage.memory_writes import take_turn
 from strata.storage.purge import note_purge, remove_traces
+from strata.storage.quarantine import quarantined_of
 from strata.storage.tables import (
     collections,
     memory_table,
@@ -51,6 +53,12 @@ class SqlUserStore:
         rows = self._database.read(lambda connection: connection.execute(query, values).mappings().all())
         return sorted((memory_of(row) for row in rows), key=lambda memory: memory.memory_id)
 
+    def quarantined(self, tenant: str, user_id: str) -> list[Quarantined]:
+        """Return every text about the user, or for the user's layer, that was set aside, in the order of ids."""
+        query = select(quarantine).where(quarantine.c.tenant == tenant, _quarantined(user_id))
+        rows = self._database.read(lambda c: c.execute(query.order_by(quarantine.c.quarantine_id)).mappings().all())
+        return [quarantined_of(row) for row in rows]
+
     def copies(self, tenant: str, user_id: str) -> list[ProviderCopy]:
         """Return what external providers keep."""
         copy = provider_copies.c
@@ -82,6 +90,8 @@ class SqlUserStore:
         removed: Counter[str] = Counter()
         while batch := self._sessions(tenant, user_id):
             removed.update(self._database.write(partial(_remove_sessions, tenant=tenant, batch=batch)))
+        about = and_(quarantine.c.tenant == tenant, _quarantined(user_id))
+        removed["quarantined"] += self._database.write(lambda c: c.execute(delete(quarantine).where(about)).rowcount)
         event = NewEvent(kind="user.erased", actor=actor, detail=dict(removed))
         self._database.write(lambda connection: append_event(connection, tenant, event, now))
         return removed
@@ -112,6 +122,10 @@ class SqlUserStore:
         own = and_(sessions.c.tenant == tenant, sessions.c.user_id == user_id)
         query = select(sessions.c.session_no, sessions.c.session_id).where(own).limit(BATCH)
         return self._database.read(lambda connection: connection.execute(query).mappings().all())
+
+
+def _quarantined(user_id: str) -> ColumnElement[bool]:
+    return or_(quarantine.c.user_id == user_id, quarantine.c.collection == user_layer(user_id))
 
 
 def _drop_layer(connection: Connection, tenant: str, name: str) -> None:

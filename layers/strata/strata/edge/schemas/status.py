@@ -71,4 +71,5 @@ class ExportOut(Answer):
     manifest: dict[str, Any]
     sessions: list[dict[str, Any]]
     memories: list[dict[str, Any]]
+    quarantined: list[dict[str, Any]]
     provider_copies: list[dict[str, Any]]

@@ -1,0 +1,37 @@
+"""Texts that wait for a person."""
+
+from datetime import datetime
+from typing import Protocol
+
+from strata.model.quarantine import Quarantined, ReviewState
+from strata.ports.library import Access
+
+
+class QuarantineStore(Protocol):
+    """The quarantine. Every change leaves one audit event, which holds no word of the text."""
+
+    def keep(self, access: Access, item: Quarantined, *, now: datetime) -> None:
+        """Set a text aside; one that is there already stays as it is.
+
+        Raises NotFoundError if the agent may not write there (a refusal is an audit event).
+        """
+        ...
+
+    def page(self, tenant: str, *, limit: int, state: ReviewState | None = None, before: str = "") -> list[Quarantined]:
+        """Return texts, newest first; ``before`` is the id of the last one of the page before."""
+        ...
+
+    def get(self, tenant: str, quarantine_id: str) -> Quarantined | None:
+        """Return one text, or None."""
+        ...
+
+    def decide(self, tenant: str, quarantine_id: str, state: ReviewState, *, actor: str, now: datetime) -> Quarantined:
+        """Release or reject a waiting text; the same decision again changes nothing.
+
+        Raises NotFoundError; ConflictError if it was decided otherwise.
+        """
+        ...
+
+    def settle(self, tenant: str, quarantine_id: str, memory_id: str) -> Quarantined:
+        """Note which memory a released text became."""
+        ...
