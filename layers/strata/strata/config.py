@@ -231,7 +231,7 @@ class Maintenance(Section):
     audit_bucket: str = Field("", description="S3 bucket for weekly reports; empty = database only.")
     anomaly_factor: float = Field(3.0, ge=1.0, le=100.0, description="Writes against the median that flag an agent.")
     ledger_days: int = Field(400, ge=1, le=36_500, description="How long the read ledger keeps an entry.")
-    quarantine_days: int = Field(90, ge=1, le=36_500, description="How long a text stays in quarantine, decided or not.")
+    quarantine_days: int = Field(90, ge=1, le=36_500, description="How long a text stays in quarantine.")
 
 
 class Cli(Section):
