@@ -50,10 +50,10 @@ class FlakyLink(CacheLink):
 
     cut = False
 
-    def call(self, work: Callable[[Any], Any]) -> Any:
+    def call(self, work: Callable[[Any], Any], quick: Callable[[Any], Any] | None = None) -> Any:
         if self.cut:
             raise CacheUnavailableError
-        return super().call(work)
+        return super().call(work, quick)
 
 
 class FlakyCache(RedisSessionCache):

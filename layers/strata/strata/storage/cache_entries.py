@@ -29,18 +29,12 @@ def messages(entries: bytes) -> list[Message]:
 
 def header(session: Session) -> str:
     """Return a session without its summary's text and without ``last_seq``, which the header's field has."""
-    return _dumps(
-        [
-            session.user_id,
-            session.agent_id,
-            list(session.participants),
-            session.state.value,
-            session.zone,
-            session.created_at.isoformat(),
-            session.updated_at.isoformat(),
-            session.ended_at.isoformat() if session.ended_at else None,
-            session.summary.upto_seq if session.summary else 0,
-        ]
+    participants = _dumps(session.participants) if session.participants else "[]"
+    ended_at = f'"{session.ended_at.isoformat()}"' if session.ended_at else "null"
+    return (
+        f'[{_quoted(session.user_id)},{_quoted(session.agent_id)},{participants},"{session.state.value}",'
+        f'{_quoted(session.zone)},"{session.created_at.isoformat()}","{session.updated_at.isoformat()}",'
+        f"{ended_at},{session.summary.upto_seq if session.summary else 0}]"
     )
 
 

@@ -55,8 +55,8 @@ if last and newest <= last then return 'repeat' end
 local skip = 0
 if last and first <= last + 1 then skip = last + 1 - first
 elseif redis.call('LLEN', KEYS[2]) > 0 then redis.call('DEL', KEYS[2]) end
-redis.call('LPUSH', KEYS[2], unpack(entries, 1 + skip))
-redis.call('LTRIM', KEYS[2], 0, ARGV[5] - 1)
+local length = redis.call('LPUSH', KEYS[2], unpack(entries, 1 + skip))
+if length > tonumber(ARGV[5]) then redis.call('LTRIM', KEYS[2], 0, ARGV[5] - 1) end
 local fresh = 0
 if now - ARGV[6] < tonumber(ARGV[9]) then fresh = now + ARGV[7] end
 redis.call('HSET', KEYS[1], 'last', newest, 'born', ARGV[1], 'session', ARGV[3], 'fresh', string.format('%.0f', fresh))

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from json.encoder import encode_basestring
 from typing import Any
 
 from sqlalchemy import Select, select
@@ -50,6 +51,7 @@ WRITTEN = (
 )
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+_quoted = encode_basestring
 _ROLES = {role.value: role for role in Role}
 _KINDS = {kind.value: kind for kind in Kind}
 
@@ -161,17 +163,27 @@ def reading(narrowed: Callable[[Select[Any]], Select[Any]]) -> Reading[Message]:
 
 
 def _draft(counted: Counted, agent_id: str, now: datetime) -> Draft:
-    fields = _fields(counted.message)
-    body = _compact(fields)
+    body, asked = _told(counted.message)
     return Draft(
         counted=counted,
         message_id=counted.message.message_id or uuid.uuid4().hex,
         agent_id=agent_id,
         body=body,
         size=len(body.encode()),
-        request_digest=_request_digest(counted.message, fields),
+        request_digest=hashlib.sha256(asked.encode()).hexdigest(),
         now=now,
     )
+
+
+def _told(new: NewMessage) -> tuple[str, str]:
+    """Return the body, and the canonical text that tells a retry from another message. Most messages are mere text."""
+    said_at = new.said_at.timestamp() if new.said_at else None
+    if isinstance(new.content, str) and not (new.name or new.tool_calls or new.tool_call_id or new.metadata):
+        text = _quoted(new.content)
+        moment = "null" if said_at is None else repr(said_at)
+        return f'{{"content":{text}}}', f'["{new.role.value}", "{new.kind.value}", {moment}, {{"content": {text}}}]'
+    fields = _fields(new)
+    return _compact(fields), _canonical([new.role.value, new.kind.value, said_at, fields])
 
 
 def _fields(new: NewMessage) -> JsonObject:
@@ -183,9 +195,3 @@ def _fields(new: NewMessage) -> JsonObject:
         "metadata": dict(new.metadata),
     }
     return {name: value for name, value in fields.items() if value or value == ""}
-
-
-def _request_digest(new: NewMessage, fields: JsonObject) -> str:
-    said_at = new.said_at.timestamp() if new.said_at else None
-    asked = _canonical([new.role.value, new.kind.value, said_at, fields])
-    return hashlib.sha256(asked.encode()).hexdigest()

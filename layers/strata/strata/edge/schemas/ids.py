@@ -1,6 +1,7 @@
 """Ids in paths and bodies: at most 128 characters of any UTF-8, without NUL and control characters."""
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -10,13 +11,21 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Str
 MAX_ID_CHARS = 128
 
 
-class Model(BaseModel):
+class _Unquoted(BaseModel):
+    """Says nothing of its content: the HTTP library writes down what it calls a route with, even if no log takes it."""
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Return nothing: no log may hold what people said, and a megabyte takes milliseconds to write down."""
+        return ()
+
+
+class Model(_Unquoted):
     """A request: unknown fields are refused, nothing is changed after validation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Answer(BaseModel):
+class Answer(_Unquoted):
     """An answer."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)

@@ -1,6 +1,7 @@
 """Requests and answers about sessions and their messages."""
 
 from datetime import datetime
+from functools import cache
 from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
 
@@ -12,8 +13,14 @@ Role = Literal["system", "user", "assistant", "tool"]
 MAX_MESSAGES = 100
 
 
+@cache
+def _zones() -> set[str]:
+    """Return the names of all zones; finding them reads hundreds of files."""
+    return available_timezones()
+
+
 def _known_zone(value: str) -> str:
-    if value not in available_timezones():
+    if value not in _zones():
         message = "not an IANA time zone"
         raise ValueError(message)
     return value
