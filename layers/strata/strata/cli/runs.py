@@ -1,15 +1,18 @@
 """``strata runs``: consolidation runs."""
 
+from typing import Any
+
 import click
 
 from strata.cli.connection import as_json, connected
-from strata.cli.operator import access, product
-from strata.cli.output import show, show_or_table, table
+from strata.cli.output import show, show_or_table
 from strata.client import MemoryClient
 from strata.client.transport import quoted
 
 COLUMNS = ("run_id", "session_id", "agent_id", "state", "judge", "counts", "error_code", "created_at")
-DRY_RUN_SECONDS = 120.0
+PLAN_COLUMNS = ("action", "memory_type", "content", "reason")
+EVERY = click.option("--all", "every", is_flag=True, help="All that it applies to, up to --limit.")
+LIMIT = click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500))
 STATES = ["queued", "running", "planned", "succeeded", "failed", "parked", "undone"]
 
 
@@ -39,19 +42,23 @@ def show_run(client: MemoryClient, run_id: str) -> None:
 
 
 @runs.command()
-@click.argument("run_id")
+@click.argument("run_id", required=False)
+@EVERY
+@LIMIT
 @connected
-def replay(client: MemoryClient, run_id: str) -> None:
-    """Bring a failed or parked run back to the queue."""
-    show(_acted(client, run_id, "replay"))
+def replay(client: MemoryClient, run_id: str | None, *, every: bool, limit: int) -> None:
+    """Bring a failed or parked run back to the queue, or with --all every one."""
+    show(_one_or_all(client, run_id, "replay", every=every, limit=limit))
 
 
 @runs.command()
-@click.argument("run_id")
+@click.argument("run_id", required=False)
+@EVERY
+@LIMIT
 @connected
-def rejudge(client: MemoryClient, run_id: str) -> None:
-    """Judge again, by the model, what rules judged because the model was away."""
-    show(_acted(client, run_id, "rejudge"))
+def rejudge(client: MemoryClient, run_id: str | None, *, every: bool, limit: int) -> None:
+    """Judge again, by the model, what rules judged because the model was away; with --all, all that."""
+    show(_one_or_all(client, run_id, "rejudge", every=every, limit=limit))
 
 
 @runs.command()
@@ -67,16 +74,22 @@ def undo(client: MemoryClient, run_id: str, *, yes: bool) -> None:
 
 @runs.command("dry-run")
 @click.argument("run_id")
-def dry_run(run_id: str) -> None:
+@as_json
+@connected
+def dry_run(client: MemoryClient, run_id: str, *, as_json: bool) -> None:
     """Show the plan that a run would have now; nothing is written. A model, if there is one, is asked."""
-    with product() as runtime:
-        plan = runtime.dry_run(access(runtime).tenant, run_id, remaining_seconds=lambda: DRY_RUN_SECONDS)
-    rows = [
-        {"action": write.action.value, "type": write.memory_type, "content": write.content, "reason": write.reason}
-        for write in plan.writes
-    ]
-    table(rows, ("action", "type", "content", "reason"), title=f"judged by {plan.judge}")
+    found = _acted(client, run_id, "dry-run")
+    show_or_table(found, found["plan"], PLAN_COLUMNS, json_=as_json)
 
 
-def _acted(client: MemoryClient, run_id: str, action: str) -> object:
+def _one_or_all(client: MemoryClient, run_id: str | None, action: str, *, every: bool, limit: int) -> Any:  # noqa: ANN401 the parsed answer
+    if every == (run_id is not None):
+        message = "Name a run, or give --all."
+        raise click.UsageError(message)
+    if run_id is not None:
+        return _acted(client, run_id, action)
+    return client.call("POST", f"/v1/runs/{action}", query={"limit": limit}, safe=False)
+
+
+def _acted(client: MemoryClient, run_id: str, action: str) -> Any:  # noqa: ANN401 the parsed answer
     return client.call("POST", f"/v1/runs/{quoted(run_id)}/{action}", safe=False)

@@ -1,8 +1,13 @@
 """Bringing a run that stopped back into the queue: failed, parked, or lost with a dead letter."""
 
+from contextlib import suppress
+
 from strata.clock import Clock
-from strata.model.runs import Run, RunNotice
+from strata.errors import NotFoundError, RunStateError
+from strata.model.runs import Run, RunNotice, RunState
 from strata.ports import RunQueue, RunStore
+
+STOPPED = (RunState.PARKED, RunState.FAILED)
 
 
 def notice_of(run: Run) -> RunNotice:
@@ -30,3 +35,15 @@ class Replay:
         run = self._runs.requeue(tenant, run_id, now=now)
         self._queue.send(notice_of(run), deduplication=f"replay {now.isoformat()}")
         return run
+
+    def all(self, tenant: str, *, limit: int) -> list[Run]:
+        """Send up to ``limit`` stopped runs of a tenant again, longest waiting first, and return them.
+
+        Raises QueueUnavailableError: those brought back so far will be sent by reconcile.
+        """
+        stopped = [run for state in STOPPED for run in self._runs.page(tenant, limit=limit, state=state)]
+        sent: list[Run] = []
+        for run in sorted(stopped, key=lambda run: run.created_at)[:limit]:
+            with suppress(RunStateError, NotFoundError):  # somebody else has brought it back meanwhile
+                sent.append(self(tenant, run.run_id))
+        return sent

@@ -5,12 +5,12 @@ from typing import Any
 
 from strata.edge.schemas.context import ContextOut, DegradedOut, DeliveredOut, DroppedOut, LayersOut
 from strata.edge.schemas.memories import HitOut, MemoryOut, VersionOut
-from strata.edge.schemas.runs import PlannedOut, ReceiptOut, RunOut, SourceOut
+from strata.edge.schemas.runs import PlannedOut, PlanOut, ReceiptOut, RunOut, SourceOut
 from strata.edge.schemas.sessions import AppendOut, MessageOut, SessionOut, SkippedOut, StoredOut, SummaryOut
 from strata.model.context import ContextMemory, Lane, LoadedContext
 from strata.model.memories import Hit, Memory, MemoryVersion
 from strata.model.messages import Appended, JsonObject, Message
-from strata.model.runs import PlannedWrite, Receipt, Run
+from strata.model.runs import Plan, PlannedWrite, Receipt, Run
 from strata.model.sessions import Session
 
 
@@ -164,6 +164,17 @@ def run(item: Run, *, whole: bool = True) -> RunOut:
         created_at=item.created_at,
         started_at=item.started_at,
         finished_at=item.finished_at,
+    )
+
+
+def plan(item: Plan) -> PlanOut:
+    """Return a plan that was not carried out."""
+    return PlanOut(
+        judge=item.judge,
+        model=item.model,
+        judge_error=item.judge_error,
+        counts=dict(item.counts),
+        plan=[planned(write) for write in item.writes],
     )
 
 

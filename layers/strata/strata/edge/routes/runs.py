@@ -1,5 +1,6 @@
 """Ending a session, and the runs that settle it."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
@@ -10,7 +11,7 @@ from strata.edge import present
 from strata.edge.answers import answers
 from strata.edge.callers import AdminOf, CallerOf, RuntimeOf
 from strata.edge.schemas.ids import PathId
-from strata.edge.schemas.runs import RunOut, RunsOut
+from strata.edge.schemas.runs import PlanOut, RunOut, RunsOut
 from strata.edge.schemas.sessions import EndOut, SessionOut, UserIn
 from strata.errors import NotFoundError
 from strata.model.agents import Caller
@@ -21,6 +22,9 @@ from strata.ports import Access
 router = APIGatewayHttpRouter()
 SESSION = "/v1/sessions/<session_id>"
 RUN = "/v1/runs/<run_id>"
+DRY_RUN_SECONDS = 25.0
+"""What a caller waits at most; the gateway gives up soon after."""
+Many = Annotated[int, Query(ge=1, le=500)]
 State = Literal["queued", "running", "planned", "succeeded", "failed", "parked", "undone"]
 
 
@@ -84,6 +88,30 @@ def rejudge(run_id: PathId, caller: AdminOf, runtime: RuntimeOf) -> RunOut:
 def undo(run_id: PathId, caller: AdminOf, runtime: RuntimeOf) -> RunOut:
     """Take back everything that a run wrote, as new versions."""
     return present.run(runtime.undo_run(Access.of(caller), run_id).run)
+
+
+@router.post(f"{RUN}/dry-run", summary="Plan a run anew", responses=answers(PlanOut, also=(403,)), tags=["runs"])
+def dry_run(run_id: PathId, caller: AdminOf, runtime: RuntimeOf) -> PlanOut:
+    """Show the plan that a run would have now; nothing is written. A model, if there is one, is asked."""
+    until = runtime.clock.monotonic() + DRY_RUN_SECONDS
+    found = runtime.dry_run(caller.tenant, run_id, remaining_seconds=lambda: until - runtime.clock.monotonic())
+    return present.plan(found)
+
+
+@router.post("/v1/runs/replay", summary="Replay stopped runs", responses=answers(RunsOut, also=(403,)), tags=["runs"])
+def replay_all(caller: AdminOf, runtime: RuntimeOf, limit: Many = 50) -> RunsOut:
+    """Bring failed and parked runs back to the queue, longest waiting first; the answer names them."""
+    return _listed(runtime.replay.all(caller.tenant, limit=limit))
+
+
+@router.post("/v1/runs/rejudge", summary="Judge runs again", responses=answers(RunsOut, also=(403,)), tags=["runs"])
+def rejudge_all(caller: AdminOf, runtime: RuntimeOf, limit: Many = 50) -> RunsOut:
+    """Judge again, by the model, what rules judged because the model was away, newest first."""
+    return _listed(runtime.rejudge.all(caller.tenant, limit=limit))
+
+
+def _listed(runs: Sequence[Run]) -> RunsOut:
+    return RunsOut(runs=[present.run(run, whole=False) for run in runs])
 
 
 def _own(runtime: Runtime, caller: Caller, run_id: str) -> Run:

@@ -69,6 +69,16 @@ class RunOut(Answer):
     finished_at: datetime | None = None
 
 
+class PlanOut(Answer):
+    """What a run would do now."""
+
+    judge: str
+    model: str
+    judge_error: str
+    counts: dict[str, int]
+    plan: list[PlannedOut]
+
+
 class RunsOut(Answer):
     """Runs, newest first."""
 
