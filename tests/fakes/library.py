@@ -25,6 +25,7 @@ from strata.sharing.verify import Verification
 from strata.storage.agents import SqlAgentStore
 from strata.storage.archive import SqlArchive
 from strata.storage.collections import SqlCollectionStore
+from strata.storage.copies import SqlCopyLedger
 from strata.storage.engine import Database
 from strata.storage.events import SqlEventLog
 from strata.storage.ledger import SqlReadLedger
@@ -119,7 +120,7 @@ class Shelf:
     @cached_property
     def undo(self) -> Undo:
         """Undos."""
-        return Undo(self.library, self.memories, self.archive, self.clock)
+        return Undo(self.memories, self.archive, SqlCopyLedger(self.database), self.library.embedded, self.clock)
 
     @cached_property
     def transfer(self) -> Transfer:

@@ -21,6 +21,9 @@ from strata.model.memories import ChangeKind
 from strata.model.runs import RunState, WriteAction
 from strata.ports import Access, MemoryEdit
 from strata.sessions.end import EndSession
+from strata.sharing.undo import Undo as UndoMemories
+from strata.storage.archive import SqlArchive
+from strata.storage.copies import SqlCopyLedger
 from tests.fakes.chat import ScriptedChat, memories
 from tests.fakes.queue import ListedQueue
 from tests.fakes.rig import AGENT, ALLERGY, DISLIKES, LIKES, USER, Rig, fresh_file, plan_of
@@ -167,11 +170,18 @@ def test_only_makeshift_judgements_are_judged_again(url: str, queue: ListedQueue
 # --- undo
 
 
+def undo_of(rig: Rig) -> Undo:
+    memories = UndoMemories(
+        rig.store, SqlArchive(rig.database, rig.types), SqlCopyLedger(rig.database), lambda _text: (None, ""), rig.clock
+    )
+    return Undo(rig.runs, lambda access, run_id: memories.of_run(access, run_id, dry_run=False))
+
+
 def test_a_run_is_taken_back_as_a_unit(rig: Rig) -> None:
     rig.settle("偏好：用户住在武汉", session="monday")
     rig.clock.advance(86_400)
     run = rig.settle("偏好：用户已搬到厦门", LIKES, "经验：鱼要先煎再炖", session="tuesday")
-    undo = Undo(rig.runs, rig.store, rig.clock)
+    undo = undo_of(rig)
     undone = undo(ADMIN, run.run_id)
     assert undone.run.state is RunState.UNDONE
     assert (len(undone.removed), len(undone.restored), undone.left) == (3, 1, ())
@@ -184,7 +194,7 @@ def test_a_run_is_taken_back_as_a_unit(rig: Rig) -> None:
 
 def test_what_was_undone_may_be_said_again(rig: Rig) -> None:
     run = rig.settle(LIKES, session="monday")
-    Undo(rig.runs, rig.store, rig.clock)(ADMIN, run.run_id)
+    undo_of(rig)(ADMIN, run.run_id)
     rig.settle(LIKES, session="tuesday")
     assert rig.contents() == ["用户喜欢吃辣"]
 
@@ -194,21 +204,21 @@ def test_what_somebody_changed_since_is_left_to_them(rig: Rig) -> None:
     (spicy,) = [memory for memory in rig.memories() if "辣" in memory.content]
     edit = MemoryEdit(memory_id=spicy.memory_id, change=ChangeKind.UPDATE, content="用户只喜欢微辣", fingerprint="f")
     rig.store.edit(Access(tenant="home", agent_id="coach"), HOME, edit, now=rig.clock.now())
-    undone = Undo(rig.runs, rig.store, rig.clock)(ADMIN, run.run_id)
+    undone = undo_of(rig)(ADMIN, run.run_id)
     assert undone.left == (spicy.memory_id,)
     assert rig.contents() == ["用户只喜欢微辣"]
 
 
 def test_a_flip_within_one_run_is_undone_whole(rig: Rig) -> None:
     run = rig.settle(LIKES, DISLIKES, LIKES)
-    Undo(rig.runs, rig.store, rig.clock)(ADMIN, run.run_id)
+    undo_of(rig)(ADMIN, run.run_id)
     assert rig.contents() == []
 
 
 def test_only_what_was_done_is_undone(rig: Rig) -> None:
     rig.say(LIKES)
     run = rig.end()
-    undo = Undo(rig.runs, rig.store, rig.clock)
+    undo = undo_of(rig)
     with pytest.raises(RunStateError):
         undo(ADMIN, run.run_id)
     with pytest.raises(NotFoundError):

@@ -8,11 +8,11 @@ import pytest
 
 from strata import config
 from strata.clock import FakeClock
-from strata.errors import ForbiddenError, NotFoundError
+from strata.errors import ForbiddenError
 from strata.model.events import Read
 from strata.model.memories import ChangeKind, MemoryStatus, Source
 from strata.ports import Access, MemoryDraft, MemoryEdit
-from strata.sharing.undo import CHANGED_SINCE
+from strata.sharing.undo import CHANGED_SINCE, SUCCESSOR_STAYS
 from strata.sharing.units import NewUnit, UnitChange
 from strata.storage.engine import open_database
 from strata.storage.schema import migrate
@@ -107,8 +107,7 @@ def test_a_run_is_undone_as_a_unit(shelf: Shelf) -> None:
     assert contents(shelf) == {"old": "不吃香菜"}
     restored = shelf.library.get(shelf.admin, LAYER, "old")
     assert (restored.status, restored.superseded_by) == (MemoryStatus.ACTIVE, None)
-    with pytest.raises(NotFoundError):
-        shelf.undo.of_run(shelf.admin, "no such run")
+    assert shelf.undo.of_run(shelf.admin, "no such run").steps == ()
 
 
 def test_undoing_is_for_administrators(shelf: Shelf) -> None:
@@ -154,3 +153,16 @@ def test_a_bad_memory_is_traced_rolled_back_and_gone(shelf: Shelf) -> None:
     assert [one.agent_id for one in done.readers] == ["coach"]
     standing = shelf.memories.standing(shelf.access("coach"), [LAYER], now=shelf.clock.now())
     assert [memory.content for memory in standing] == ["对花生过敏"]
+
+
+def test_an_old_memory_does_not_come_back_beside_a_successor_that_stays(shelf: Shelf) -> None:
+    write(shelf, "adviser", "old", "不吃香菜")
+    product, now = Access(tenant="t", agent_id="adviser", system=True), shelf.clock.now()
+    draft = {"memory_type": "user_preference", "content": "吃香菜了", "fingerprint": "f", "said_at": now}
+    shelf.memories.insert(product, MemoryDraft(memory_id="new", collection=LAYER, run_id="r1", **draft), now=now)  # type: ignore[arg-type]
+    retire = MemoryEdit(memory_id="old", change=ChangeKind.SUPERSEDE, superseded_by="new", run_id="r1")
+    shelf.memories.edit(product, LAYER, retire, now=now)
+    change(shelf, "coach", "new", "只吃一点香菜")
+    done = shelf.undo.of_run(shelf.admin, "r1", dry_run=False)
+    assert set(done.kept) == {("new", CHANGED_SINCE), ("old", SUCCESSOR_STAYS)}
+    assert contents(shelf) == {"new": "只吃一点香菜"}

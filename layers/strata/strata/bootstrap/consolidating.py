@@ -24,7 +24,7 @@ from strata.consolidation.prune import Prune
 from strata.consolidation.record import Record
 from strata.consolidation.rejudge import Rejudge
 from strata.consolidation.replay import Replay
-from strata.consolidation.undo import Undo
+from strata.consolidation.undo import TakeBack, Undo
 from strata.dedup.similarity import Thresholds
 from strata.ports import Chat
 
@@ -46,6 +46,7 @@ def wire(
     clock: Clock,
     providing: Providing,
     chat: Chat,
+    take_back: TakeBack,
     afterwards: tuple[Afterwards, ...],
 ) -> Consolidating:
     """Wire it; without a chat model the rules judge and decide."""
@@ -65,7 +66,7 @@ def wire(
         ),
         replay=Replay(stores.runs, stores.queue, clock),
         rejudge=Rejudge(stores.runs, stores.queue, clock),
-        undo=Undo(stores.runs, stores.memories, clock),
+        undo=Undo(stores.runs, take_back),
         dry_run=DryRun(stores.runs, fresh, planning, clock),
     )
 

@@ -11,6 +11,7 @@ from strata.storage.agents import SqlAgentStore
 from strata.storage.archive import SqlArchive
 from strata.storage.cache import RedisSessionCache, open_cache
 from strata.storage.collections import SqlCollectionStore
+from strata.storage.copies import SqlCopyLedger
 from strata.storage.engine import Database, open_database
 from strata.storage.events import SqlEventLog
 from strata.storage.ledger import SqlReadLedger
@@ -39,6 +40,7 @@ class Stores:
     collections: SqlCollectionStore
     memories: SqlMemoryStore
     archive: SqlArchive
+    copies: SqlCopyLedger
     events: SqlEventLog
     ledger: SqlReadLedger
     quarantine: SqlQuarantineStore
@@ -61,6 +63,7 @@ def open_stores(settings: Settings, clock: Clock, queue: RunQueue | None) -> Sto
         collections=SqlCollectionStore(database, types),
         memories=SqlMemoryStore(database, types, restore_days=settings.library.restore_days),
         archive=SqlArchive(database, types),
+        copies=SqlCopyLedger(database),
         events=SqlEventLog(database),
         ledger=SqlReadLedger(database),
         quarantine=SqlQuarantineStore(database),

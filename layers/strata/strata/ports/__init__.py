@@ -17,7 +17,7 @@ from strata.ports.library import (
 )
 from strata.ports.providers import Capabilities, Provider, ProviderHits, ProviderQuery, ProviderScope
 from strata.ports.quarantine import QuarantineStore
-from strata.ports.records import Archive, EventLog, ReadLedger
+from strata.ports.records import Archive, CopyLedger, EventLog, ReadLedger
 from strata.ports.runs import ReadBack, RuleJudge, RunQueue, RunStore
 from strata.ports.sessions import CachedSession, Counted, MessageLog, SessionCache, SessionStore
 from strata.ports.upkeep import (
@@ -46,6 +46,7 @@ __all__ = [
     "CollectionStore",
     "CollectionView",
     "Contested",
+    "CopyLedger",
     "Counted",
     "Embedder",
     "EventLog",

@@ -9,6 +9,7 @@ from strata.model.memories import (
     Memory,
     MemoryVersion,
 )
+from strata.model.runs import Retirement
 from strata.ports.library import Written
 
 
@@ -50,6 +51,22 @@ class ReadLedger(Protocol):
 
     def readers(self, tenant: str, memory_id: str, *, version: int | None = None, limit: int = 1_000) -> list[Read]:
         """Return deliveries of a memory, newest first."""
+        ...
+
+
+class CopyLedger(Protocol):
+    """What external providers were given by runs."""
+
+    def of_run(self, tenant: str, run_id: str) -> list[Retirement]:
+        """Return, as removals to be noted, what a run gave a provider."""
+        ...
+
+    def of_agent(self, tenant: str, agent_id: str, *, since: datetime) -> list[Retirement]:
+        """Return the same for all runs of an agent since an instant."""
+        ...
+
+    def remove_later(self, copies: Sequence[Retirement], *, now: datetime) -> None:
+        """Note removals; reconcile does them. Repeats are ignored."""
         ...
 
 

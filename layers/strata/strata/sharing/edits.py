@@ -4,7 +4,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from strata import config
-from strata.model.memories import ChangeKind, Memory
+from strata.dedup.fingerprint import fingerprint
+from strata.model.memories import ChangeKind, Memory, MemoryVersion
 from strata.policy.names import checked_text
 from strata.policy.retention import checked_ttl, expiry
 from strata.ports import MemoryDraft, MemoryEdit
@@ -30,6 +31,32 @@ def edit_of(memory_id: str, change: UnitChange, limits: config.Library, now: dat
         return edit
     ttl_seconds = checked_ttl(change.ttl_seconds)
     return replace(edit, ttl_seconds=ttl_seconds, expires_at=expiry(ttl_seconds, now), keep_expiry=False)
+
+
+def going_back(
+    target: MemoryVersion, change: ChangeKind, embedded: tuple[bytes | None, str], *, reason: str, key: str = ""
+) -> MemoryEdit:
+    """Return the edit by which a memory gets the content of an old version again; ``embedded``: its vector and model.
+
+    What it is open to and how long it lives stay those of today.
+    """
+    embedding, model = embedded
+    return MemoryEdit(
+        memory_id=target.memory_id,
+        change=change,
+        content=target.content,
+        fingerprint=fingerprint(target.content),
+        metadata=target.metadata,
+        embedding=embedding,
+        embedding_model=model,
+        said_at=target.said_at,
+        standing=target.standing,
+        safety=target.safety,
+        importance=target.importance,
+        rolled_back_to=target.version,
+        reason=reason,
+        key=key,
+    )
 
 
 def merging(old: Memory, draft: MemoryDraft) -> MemoryEdit:

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from strata.clock import Clock
-from strata.dedup.fingerprint import fingerprint
 from strata.errors import NotFoundError
 from strata.model.events import Read
 from strata.model.memories import ChangeKind, Memory, MemoryVersion
 from strata.policy.names import checked_text
-from strata.ports import Access, MemoryEdit, MemoryStore, ReadLedger, Written
+from strata.ports import Access, MemoryStore, ReadLedger, Written
+from strata.sharing.edits import going_back
 from strata.sharing.library import Library
 from strata.sharing.units import MAX_REASON_CHARS
 
@@ -72,7 +72,9 @@ class Rollbacks:
         Raises NotFoundError: absent, expired, not the agent's to change, or no such version.
         """
         shown = self.preview(access, collection, memory_id, version)
-        edit = self._edit(shown.target, checked_text(reason, "reason", limit=MAX_REASON_CHARS))
+        checked = checked_text(reason, "reason", limit=MAX_REASON_CHARS)
+        vector = self._library.embedded(shown.target.content)
+        edit = going_back(shown.target, ChangeKind.ROLLBACK, vector, reason=checked)
         written = self._memories.edit(access, collection, edit, now=self._clock.now())
         return RolledBack(written=written, readers=shown.readers)
 
@@ -80,24 +82,6 @@ class Rollbacks:
         """Return the difference between two versions. Raises NotFoundError."""
         history = self._library.history(access, collection, memory_id)
         return difference(_version(history, old), _version(history, new))
-
-    def _edit(self, target: MemoryVersion, reason: str) -> MemoryEdit:
-        embedding, model = self._library.embedded(target.content)
-        return MemoryEdit(
-            memory_id=target.memory_id,
-            change=ChangeKind.ROLLBACK,
-            content=target.content,
-            fingerprint=fingerprint(target.content),
-            metadata=target.metadata,
-            embedding=embedding,
-            embedding_model=model,
-            said_at=target.said_at,
-            standing=target.standing,
-            safety=target.safety,
-            importance=target.importance,
-            rolled_back_to=target.version,
-            reason=reason,
-        )
 
 
 def difference(old: MemoryVersion, new: MemoryVersion) -> Difference:

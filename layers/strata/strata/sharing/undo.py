@@ -1,25 +1,30 @@
 """Undoing everything one run wrote, or one agent since an instant. The plan is shown first; applying it repeats safely.
 
-Each memory goes back to what it was before the first of those changes, by a new version. A memory that somebody else
-has changed since is left alone and named: what was built on the change is not this undo's to destroy.
+Each memory goes back to what it was before the first of those changes, by a new version; old ones come back before new
+ones go, so that no topic is empty in between. A memory that somebody else has changed since is left alone and named:
+what was built on the change is not this undo's to destroy. What an external provider was given is noted for removal.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
 from strata.clock import Clock
-from strata.dedup.fingerprint import fingerprint
 from strata.errors import ForbiddenError, NotFoundError
 from strata.model.memories import ChangeKind, Memory, MemoryStatus, MemoryVersion
+from strata.model.runs import Retirement
 from strata.policy.names import derived_id
-from strata.ports import Access, Archive, MemoryEdit, MemoryStore
-from strata.sharing.library import Library
+from strata.ports import Access, Archive, CopyLedger, MemoryEdit, MemoryStore
+from strata.sharing.edits import going_back
 
 _DEAD_AFTER = {ChangeKind.DELETE, ChangeKind.UNDO, ChangeKind.SUPERSEDE}
 CHANGED_SINCE = "changed_since"
 GONE = "gone"
+SUCCESSOR_STAYS = "successor_stays"
+
+Embedded = Callable[[str], tuple[bytes | None, str]]
+"""From a text to its vector and the model that made it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,70 +51,93 @@ class UndoPlan:
     kept: tuple[tuple[str, str], ...]
     reason: str
     applied: int = 0
+    leaving: tuple[str, ...] = ()
+    """Memories at an external provider; their removal is noted when the undo is applied, and done by reconcile."""
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """The memories that go."""
+        return tuple(step.memory_id for step in self.steps if step.change is ChangeKind.UNDO)
+
+    @property
+    def restored(self) -> tuple[str, ...]:
+        """The memories that become what they were."""
+        return tuple(step.memory_id for step in self.steps if step.change is not ChangeKind.UNDO)
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The memories that are left alone."""
+        return tuple(memory_id for memory_id, _why in self.kept)
 
 
 class Undo:
     """Plans and applies undos; for administrators and the product's own jobs."""
 
-    def __init__(self, library: Library, memories: MemoryStore, archive: Archive, clock: Clock) -> None:
-        self._library = library
+    def __init__(
+        self, memories: MemoryStore, archive: Archive, copies: CopyLedger, embedded: Embedded, clock: Clock
+    ) -> None:
         self._memories = memories
         self._archive = archive
+        self._copies = copies
+        self._embedded = embedded
         self._clock = clock
 
     def of_run(self, access: Access, run_id: str, *, dry_run: bool = True) -> UndoPlan:
-        """Undo what a run wrote. Raises ForbiddenError; NotFoundError if it wrote nothing."""
+        """Undo what a run wrote; nothing, if it wrote nothing. Raises ForbiddenError."""
         _require_admin(access)
         versions = self._memories.of_run(access.tenant, run_id)
-        if not versions:
-            raise NotFoundError
-        return self._undo(access, versions, f"undo of run {run_id}", dry_run=dry_run)
+        copies = self._copies.of_run(access.tenant, run_id)
+        return self._undo(access, versions, copies, f"undo of run {run_id}", dry_run=dry_run)
 
     def of_agent(self, access: Access, agent_id: str, since: datetime, *, dry_run: bool = True) -> UndoPlan:
-        """Undo what an agent wrote since an instant. Raises ForbiddenError."""
+        """Undo what an agent wrote since an instant, itself or by its runs. Raises ForbiddenError."""
         _require_admin(access)
         versions = self._archive.of_agent(access.tenant, agent_id, since=since)
+        copies = self._copies.of_agent(access.tenant, agent_id, since=since)
         reason = f"undo of agent {agent_id} since {since.isoformat()}"
-        return self._undo(access, versions, reason, dry_run=dry_run)
+        return self._undo(access, versions, copies, reason, dry_run=dry_run)
 
-    def _undo(self, access: Access, versions: Sequence[MemoryVersion], reason: str, *, dry_run: bool) -> UndoPlan:
+    def _undo(
+        self,
+        access: Access,
+        versions: Sequence[MemoryVersion],
+        copies: Sequence[Retirement],
+        reason: str,
+        *,
+        dry_run: bool,
+    ) -> UndoPlan:
         ids = sorted({version.memory_id for version in versions})
         now = self._clock.now()
         found = self._archive.records(access.tenant, ids)
         records = {one.memory_id: one for one in found if one.expires_at is None or one.expires_at > now}
         plan = plan_undo(versions, self._archive.histories(access.tenant, ids), records, reason)
+        plan = replace(plan, leaving=tuple(copy.memory_id for copy in copies))
         if dry_run:
             return plan
-        applied = sum(self._apply(access, step, reason) for step in plan.steps)
-        return UndoPlan(steps=plan.steps, kept=plan.kept, reason=reason, applied=applied)
+        self._copies.remove_later(copies, now=now)
+        return self._applied(access, plan)
 
-    def _apply(self, access: Access, step: UndoStep, reason: str) -> bool:
-        edit = self._edit(step, reason)
-        return self._memories.edit(access, step.collection, edit, now=self._clock.now()).created
+    def _applied(self, access: Access, plan: UndoPlan) -> UndoPlan:
+        """Apply a plan; a memory that went away since it was made is left."""
+        done, kept = [], list(plan.kept)
+        for step in plan.steps:
+            try:
+                self._apply(access, step, plan.reason)
+            except NotFoundError:
+                kept.append((step.memory_id, GONE))
+            else:
+                done.append(step)
+        return replace(plan, steps=tuple(done), kept=tuple(kept), applied=len(done))
+
+    def _apply(self, access: Access, step: UndoStep, reason: str) -> None:
+        self._memories.edit(access, step.collection, self._edit(step, reason), now=self._clock.now())
 
     def _edit(self, step: UndoStep, reason: str) -> MemoryEdit:
         key = derived_id(reason, step.memory_id, str(step.from_version))
         if step.target is None or step.change is ChangeKind.UNDO:
             return MemoryEdit(memory_id=step.memory_id, change=step.change, reason=reason, key=key)
-        target = step.target
-        embedding, model = self._library.embedded(target.content)
-        return MemoryEdit(
-            memory_id=step.memory_id,
-            change=step.change,
-            content=target.content,
-            fingerprint=fingerprint(target.content),
-            metadata=target.metadata,
-            embedding=embedding,
-            embedding_model=model,
-            said_at=target.said_at,
-            standing=target.standing,
-            safety=target.safety,
-            importance=target.importance,
-            memory_type=target.memory_type,
-            rolled_back_to=target.version,
-            reason=reason,
-            key=key,
-        )
+        edit = going_back(step.target, step.change, self._embedded(step.target.content), reason=reason, key=key)
+        return replace(edit, memory_type=step.target.memory_type)
 
 
 def plan_undo(
@@ -128,7 +156,17 @@ def plan_undo(
             steps.append(decided)
         elif decided:
             kept.append((memory_id, decided))
+    staying = {memory_id for memory_id, _why in kept}
+    for step in [step for step in steps if _is_succeeded(records[step.memory_id], step, staying)]:
+        steps.remove(step)
+        kept.append((step.memory_id, SUCCESSOR_STAYS))
+    steps.sort(key=lambda step: step.change is ChangeKind.UNDO)
     return UndoPlan(steps=tuple(steps), kept=tuple(kept), reason=reason)
+
+
+def _is_succeeded(memory: Memory, step: UndoStep, staying: Collection[str]) -> bool:
+    """Tell whether a memory would come back beside the one that took its place."""
+    return step.change is ChangeKind.RESTORE and memory.superseded_by in staying
 
 
 def _step(memory: Memory | None, history: Sequence[MemoryVersion], undone: set[int]) -> UndoStep | str:
