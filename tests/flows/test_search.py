@@ -124,7 +124,7 @@ def test_a_purge_leaves_nothing_of_a_memory_in_memory(shelf: Searched) -> None:
     with shelf.searching._indexes.current(
         shelf.tenant, shelf.memories.view(shelf.admin, [LAYER], now=shelf.clock.now())
     ) as indexes:
-        assert not indexes[LAYER].holds(f"{shelf.tenant}-a")
+        assert indexes[LAYER].memory(f"{shelf.tenant}-a") is None
 
 
 def test_a_memory_that_moves_to_another_type_is_found_there_alone(shelf: Searched) -> None:

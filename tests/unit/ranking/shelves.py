@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from strata.model.context import SearchMode
+from strata.ranking.asking import Asking
+from strata.ranking.calibration import Background
 from strata.ranking.mix import FACTS, Mix
-from strata.ranking.query import prepared
+from strata.ranking.postings import statistics_of
+from strata.ranking.query import Query, prepared
 from strata.ranking.ranked import Candidate, ranked
 from strata.ranking.shelf import Entry, Shelf
 
@@ -40,6 +43,18 @@ def vector(*values: float) -> bytes:
 
 def background(dense_scripts: int, *, question: bool) -> tuple[float, float]:
     return 0.0, 0.1
+
+
+def asking(
+    shelf: Shelf,
+    query: Query,
+    *,
+    mix: Mix = FACTS,
+    mode: SearchMode = SearchMode.HYBRID,
+    scale: Background = background,
+) -> Asking:
+    statistics = statistics_of([shelf.postings], query.terms)
+    return Asking(query=query, statistics=statistics, mix=mix, mode=mode, background=scale)
 
 
 def search(

@@ -9,7 +9,7 @@ from strata.ranking.fusion import PRIOR_ROWS, fused, standardised
 from strata.ranking.mix import EPISODES, FACTS
 from strata.ranking.query import prepared
 from strata.ranking.shelf import Entry, Shelf
-from tests.unit.ranking.shelves import MARCH, background, entry, names, search, shelf_of, texts, vector
+from tests.unit.ranking.shelves import MARCH, asking, entry, names, search, shelf_of, texts, vector
 
 
 def turns(*said: str, speakers: tuple[str, ...] = ("Ann", "Bob"), **fields: object) -> Shelf:
@@ -22,8 +22,8 @@ def turns(*said: str, speakers: tuple[str, ...] = ("Ann", "Bob"), **fields: obje
 
 
 def score(shelf: Shelf, question: str, name: str) -> float:
-    field = Field.of([shelf])
-    ranking = fused(field, prepared(question, now=0.0), EPISODES, SearchMode.KEYWORD, background).ranking
+    query = prepared(question, now=0.0)
+    ranking = fused(Field.of([shelf]), asking(shelf, query, mix=EPISODES, mode=SearchMode.KEYWORD)).ranking
     return float(ranking[int(name[1:])])
 
 
@@ -79,7 +79,7 @@ def test_each_pair_of_scripts_has_its_own_zero() -> None:
     field = Field.of([shelf])
     for question, above in (("what tea", (0.0, 1.0)), ("喝什么茶", (-1.0, 0.0))):
         query = prepared(question, vector=vector(1, 0, 0, 0), now=0.0)
-        found = fused(field, query, FACTS, SearchMode.HYBRID, scale).semantic
+        found = fused(field, asking(shelf, query, scale=scale)).semantic
         assert found == pytest.approx(above, abs=1e-5)
 
 

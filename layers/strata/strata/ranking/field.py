@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from strata.ranking.columns import Array
-from strata.ranking.postings import Statistics, statistics_of
 from strata.ranking.query import Query
 from strata.ranking.shelf import NOBODY, Shelf
 
@@ -79,10 +78,6 @@ class Field:
                 rows.append(np.array(posting.slots, dtype=np.int64) + at)
                 counts.append(np.array(posting.counts, dtype=np.int64))
         return joined(rows[1:] or rows), joined(counts[1:] or counts)
-
-    def statistics(self, query: Query) -> Statistics:
-        """Return the BM25 statistics of all rows for the terms of a query."""
-        return statistics_of([shelf.postings for shelf in self.shelves], query.terms)
 
     def _tagged(self, query: Query) -> Array:
         tagged = np.zeros(self.size, dtype=bool)

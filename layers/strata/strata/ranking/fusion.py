@@ -10,7 +10,7 @@ import numpy as np
 
 from strata.model.context import SearchMode
 from strata.ranking import signals
-from strata.ranking.calibration import Background
+from strata.ranking.asking import Asking
 from strata.ranking.columns import Array
 from strata.ranking.field import Field, shifted
 from strata.ranking.mix import Mix
@@ -34,18 +34,19 @@ class Scored:
     keyword: Array
 
 
-def fused(field: Field, query: Query, mix: Mix, mode: SearchMode, background: Background) -> Scored:
+def fused(field: Field, asking: Asking) -> Scored:
     """Score every row of a field; rows that are no candidates have −∞."""
+    query, prior = asking.query, keyword_prior(asking.query)
     allowed = field.candidates(query)
-    semantic = None if mode is SearchMode.KEYWORD else signals.semantic(field, query, background)
-    weights = mix.under(mode, semantic=semantic is not None)
-    keyword = signals.keyword(field, query, field.statistics(query))
-    prior = keyword_prior(query)
-    total = weights.keyword * standardised(keyword, allowed, prior)
+    counted = slice(None) if allowed.all() else allowed
+    semantic = None if asking.mode is SearchMode.KEYWORD else signals.semantic(field, query, asking.background)
+    weights = asking.mix.under(asking.mode, semantic=semantic is not None)
+    keyword = signals.keyword(field, query, asking.statistics)
+    total = weights.keyword * standardised(keyword, counted, prior)
     if semantic is not None:
-        total += weights.semantic * standardised(semantic, allowed, SEMANTIC_PRIOR)
+        total += weights.semantic * standardised(semantic, counted, SEMANTIC_PRIOR)
     if weights.window:
-        total += weights.window * standardised(signals.window(field, query), allowed, prior)
+        total += weights.window * standardised(signals.window(field, query), counted, prior)
     total = _with_surroundings(field, _with_named(field, query, weights, total), query, weights)
     total = _with_session(field, weights, total, allowed)
     return Scored(np.where(allowed, total, -np.inf), semantic, keyword)
@@ -56,13 +57,14 @@ def keyword_prior(query: Query) -> tuple[float, float]:
     return 0.0, 1.0 / max(LEAST_WORDS, len(query.terms))
 
 
-def standardised(values: Array, allowed: Array, prior: tuple[float, float]) -> Array:
-    """Return distances from the mean of the allowed rows in deviations, both drawn towards the prior where few are."""
+def standardised(values: Array, counted: Array | slice, prior: tuple[float, float]) -> Array:
+    """Return distances from the mean of the counted rows in deviations, both drawn towards the prior where few are."""
     mean, deviation = prior
-    seen = values[allowed]
+    seen = values[counted]
     rows = len(seen) + PRIOR_ROWS
     middle = (seen.sum() + PRIOR_ROWS * mean) / rows
-    spread = ((seen - middle) ** 2).sum() + PRIOR_ROWS * (deviation**2 + (mean - middle) ** 2)
+    apart = seen - middle
+    spread = float(np.dot(apart, apart)) + PRIOR_ROWS * (deviation**2 + (mean - middle) ** 2)
     scaled: Array = (values - middle) / max(LEAST_DEVIATION, float(np.sqrt(spread / rows)))
     return scaled
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from strata.model.context import SearchMode
+from strata.ranking.asking import Asking
 from strata.ranking.calibration import Background, combined, coverage, pooled, similarity
 from strata.ranking.mix import Mix
-from strata.ranking.postings import Statistics, statistics_of
+from strata.ranking.postings import statistics_of
 from strata.ranking.query import Query
 from strata.ranking.shelf import Shelf
 from strata.ranking.vectors import numpy_is_there
@@ -45,21 +46,17 @@ def ranked(
     if not filled:
         return []
     statistics = statistics_of([shelf.postings for shelf in filled], query.terms)
-    if numpy_is_there():
-        found = _by_all_signals(filled, query, mix, mode, background, limit)
-    else:
-        found = _by_keywords(filled, query, statistics, limit)
-    return _calibrated(found, query, statistics, mode)
+    asking = Asking(query=query, statistics=statistics, mix=mix, mode=mode, background=background)
+    found = _by_all_signals(filled, asking, limit) if numpy_is_there() else _by_keywords(filled, asking, limit)
+    return _calibrated(found, asking)
 
 
-def _by_all_signals(
-    shelves: Sequence[Shelf], query: Query, mix: Mix, mode: SearchMode, background: Background, limit: int
-) -> list[_Found]:
+def _by_all_signals(shelves: Sequence[Shelf], asking: Asking, limit: int) -> list[_Found]:
     from strata.ranking.field import Field
     from strata.ranking.fusion import best_rows, fused
 
     field = Field.of(shelves)
-    scored = fused(field, query, mix, mode, background)
+    scored = fused(field, asking)
     found = []
     for row in best_rows(scored.ranking, limit):
         shelf, slot = field.locate(row)
@@ -67,7 +64,8 @@ def _by_all_signals(
     return found
 
 
-def _by_keywords(shelves: Sequence[Shelf], query: Query, statistics: Statistics, limit: int) -> list[_Found]:
+def _by_keywords(shelves: Sequence[Shelf], asking: Asking, limit: int) -> list[_Found]:
+    query, statistics = asking.query, asking.statistics
     weights = {term: statistics.rarity(term) for term in query.terms}
     scored = [
         (score, number, slot)
@@ -85,10 +83,14 @@ def _may_be_found(shelf: Shelf, slot: int, query: Query) -> bool:
     return is_open and entry.expires > query.now and query.tags <= entry.tags
 
 
-def _calibrated(found: Sequence[_Found], query: Query, statistics: Statistics, mode: SearchMode) -> list[Candidate]:
-    rarities = {term: statistics.rarity(term) for term in query.terms}
+def _calibrated(found: Sequence[_Found], asking: Asking) -> list[Candidate]:
+    rarities = {term: asking.statistics.rarity(term) for term in asking.query.terms}
     whole = sum(rarities.values())
-    measured = [_measures(item, query, rarities, whole, mode) for item in found]
+    words = [frozenset(item.shelf.postings.terms_of(item.slot)) for item in found]
+    measured = [
+        (_semantic(item, asking), _keyword(item, of_item, rarities, whole, asking))
+        for item, of_item in zip(found, words, strict=True)
+    ]
     scores = pooled([combined(semantic, keyword) for semantic, keyword in measured])
     return [
         Candidate(
@@ -96,22 +98,23 @@ def _calibrated(found: Sequence[_Found], query: Query, statistics: Statistics, m
             shelf=item.shelf.label,
             score=score,
             signals=_signals(semantic, keyword),
-            terms=frozenset(item.shelf.postings.terms_of(item.slot)),
+            terms=of_item,
         )
-        for item, (semantic, keyword), score in zip(found, measured, scores, strict=True)
+        for item, of_item, score, (semantic, keyword) in zip(found, words, scores, measured, strict=True)
     ]
 
 
-def _measures(
-    item: _Found, query: Query, rarities: Mapping[str, float], whole: float, mode: SearchMode
-) -> tuple[float, float]:
-    """Return the semantic and the keyword score, each 0 if the mode does not use it."""
-    semantic = similarity(item.deviations, passage=query.passage) if item.deviations is not None else 0.0
-    if mode is SearchMode.SEMANTIC and item.deviations is not None:
-        return semantic, 0.0
-    postings = item.shelf.postings
-    shared = sum(rarities[term] for term in postings.terms_of(item.slot) if term in rarities)
-    return semantic, coverage(shared, whole, postings.rarity_of(item.slot)) if shared > 0.0 else 0.0
+def _semantic(item: _Found, asking: Asking) -> float:
+    """Return the semantic score, 0 if the mode does not use it."""
+    return 0.0 if item.deviations is None else similarity(item.deviations, passage=asking.query.passage)
+
+
+def _keyword(item: _Found, words: frozenset[str], rarities: Mapping[str, float], whole: float, asking: Asking) -> float:
+    """Return the keyword score, 0 if the mode does not use it."""
+    if asking.mode is SearchMode.SEMANTIC and item.deviations is not None:
+        return 0.0
+    shared = sum([rarities[term] for term in rarities.keys() & words])
+    return coverage(shared, whole, item.shelf.postings.rarity_of(item.slot)) if shared > 0.0 else 0.0
 
 
 def _signals(semantic: float, keyword: float) -> tuple[str, ...]:

@@ -20,12 +20,15 @@ SAME_WEEK, SAME_MONTH = 0.75, 0.5
 def keyword(field: Field, query: Query, statistics: Statistics) -> Array:
     """Return BM25 as a share of what a document of mean length with every query term once would get."""
     weights = weighted_query(query.terms, statistics)
+    best = best_score(weights)
+    found = [field.occurrences(term) for term in weights]
+    if not found:
+        return np.zeros(field.size)
+    rows, counts = joined([rows for rows, _ in found]), joined([counts for _, counts in found])
+    worth = np.repeat(np.array(list(weights.values())) / best, [len(rows) for rows, _ in found])
     norms = statistics.norms(field.lengths())
-    scores = np.zeros(field.size)
-    for term, weight in weights.items():
-        rows, counts = field.occurrences(term)
-        scores[rows] += weight * statistics.saturated(counts, norms[rows])
-    return scores / best_score(weights)
+    scores: Array = np.bincount(rows, worth * statistics.saturated(counts, norms[rows]), minlength=field.size)
+    return scores
 
 
 def window(field: Field, query: Query) -> Array:
@@ -62,6 +65,8 @@ def semantic(field: Field, query: Query, background: Background) -> Array | None
 
 def speaker_named(field: Field, query: Query) -> Array | None:
     """Return which rows were said by someone the question names, unless it names nobody or everybody."""
+    if not any(shelf.speakers.numbers for shelf in field.shelves):
+        return None
     parts = []
     named: set[str] = set()
     known: set[str] = set()

@@ -36,13 +36,9 @@ class CollectionIndex:
         """Return the shelves of some types, empty ones left out."""
         return [self._shelves[name] for name in memory_types if name in self._shelves]
 
-    def holds(self, memory_id: str) -> bool:
-        """Tell whether a memory is in the index."""
-        return memory_id in self._memories
-
-    def memory(self, memory_id: str) -> Memory:
-        """Return a memory as it was when the index was last brought up to date, without its vector."""
-        return self._memories[memory_id]
+    def memory(self, memory_id: str) -> Memory | None:
+        """Return a memory as it was when the index was last brought up to date, without its vector; None if absent."""
+        return self._memories.get(memory_id)
 
     def bring_up_to(self, view: CollectionView, store: MemoryStore, key: Key, embedder: Embedder) -> None:
         """Apply what changed since the last time; start over where rows went without a trace.

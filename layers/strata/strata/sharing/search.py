@@ -190,7 +190,7 @@ class SearchLibrary:
 
 
 def _as_remembered(found: Candidate, indexes: Mapping[str, CollectionIndex], *, tagged: bool) -> ReadHit:
-    memory = next(index.memory(found.memory_id) for index in indexes.values() if index.holds(found.memory_id))
+    memory = next(filter(None, [index.memory(found.memory_id) for index in indexes.values()]))
     signals = (*found.signals, TAGS) if tagged else found.signals
     return ReadHit(Hit(memory=memory, score=found.score, signals=signals), found.terms)
 

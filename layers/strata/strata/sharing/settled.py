@@ -32,7 +32,7 @@ def settled(hits: Sequence[ReadHit]) -> list[ReadHit]:
     looks = CLOSE_LOOKS
     kept: list[ReadHit] = []
     for found in hits:
-        for better in _alike(kept, found)[:looks]:
+        for better in _alike(kept, found)[:looks] if looks else ():
             looks -= 1
             if _settle(kept, better, found):
                 break

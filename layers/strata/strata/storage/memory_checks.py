@@ -30,7 +30,7 @@ def present_versions(types: tuple[MemoryType, ...], places: int, *, bypass: bool
 def listed_parameters(ids: Sequence[str], places: int) -> Mapping[str, str]:
     """Return the parameters for a list of ids; the last one fills the places left over."""
     padded = [*ids, *[ids[-1]] * (places - len(ids))]
-    return {_place(number): one for number, one in enumerate(padded)}
+    return dict(zip(_places(places), padded, strict=True))
 
 
 def places_for(count: int, *, least: int = LEAST_PLACES) -> int:
@@ -40,7 +40,7 @@ def places_for(count: int, *, least: int = LEAST_PLACES) -> int:
 
 def listed(places: int, length: int = ID_BYTES) -> list[BindParameter[str]]:
     """Return the parameters of a list with so many places, to be filled by ``listed_parameters``."""
-    return [bindparam(_place(number), type_=Id(length)) for number in range(places)]
+    return [bindparam(name, type_=Id(length)) for name in _places(places)]
 
 
 def _branch(memory_type: MemoryType, places: int, *, bypass: bool) -> Select[Any]:
@@ -60,5 +60,6 @@ def _branch(memory_type: MemoryType, places: int, *, bypass: bool) -> Select[Any
     )
 
 
-def _place(number: int) -> str:
-    return f"listed_{number}"
+@lru_cache(maxsize=16)
+def _places(count: int) -> tuple[str, ...]:
+    return tuple(f"listed_{number}" for number in range(count))
