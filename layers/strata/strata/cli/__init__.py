@@ -13,6 +13,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "agents": ("strata.cli.agents:agents", "Agents, their profiles and keys."),
     "audit": ("strata.cli.audit:audit", "Weekly reports and the audit trail."),
     "collections": ("strata.cli.collections:collections", "Policies of collections and registrations."),
+    "compare": ("strata.cli.compare:compare", "Long-term providers side by side on one task."),
     "demo": ("strata.cli.demo:demo", "A household's day with three agents, checked as it goes."),
     "eval": ("strata.cli.eval:eval_", "Measure a memory provider on a task."),
     "history": ("strata.cli.history:history", "Versions of a memory: list, compare, roll back."),

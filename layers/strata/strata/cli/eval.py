@@ -14,8 +14,8 @@ from strata.cli.connection import as_json
 from strata.cli.output import show
 from strata.errors import InputError
 from strata.evaluation import page, result, source
-from strata.evaluation.report import Table
-from strata.evaluation.runner import Outcome, Place, Watch, evaluate
+from strata.evaluation.report import Report, Table
+from strata.evaluation.runner import Place, Watch, evaluate
 from strata.evaluation.subject import PROVIDERS
 from strata.evaluation.task import TASKS, Options
 
@@ -78,16 +78,16 @@ def eval_(  # noqa: PLR0913 (its options)
         extra=source.read(extra_path) if extra_path else None,
         model=_model(),
     )
-    place = Place(endpoint=endpoint or "", key=_key(endpoint, key), out=out)
+    place = Place(endpoint=endpoint or "", key=key_for(endpoint, key), out=out)
     observability.set_level("ERROR")
     observability.mute_metrics()
-    with _bar(shown=not as_json) as watch:
+    with progress(shown=not as_json) as watch:
         outcome = evaluate(task, options, place, watch)
     written = result.write(outcome, out) if out else ()
     if as_json:
         show(result.document(outcome))
     else:
-        _print(outcome, written)
+        show_report(outcome.report, written)
 
 
 def _model() -> str:
@@ -95,7 +95,8 @@ def _model() -> str:
     return settings.chat_model if settings.chat_url else ""
 
 
-def _key(endpoint: str | None, key: str | None) -> str:
+def key_for(endpoint: str | None, key: str | None) -> str:
+    """Return the key of a running service; empty without one. Raises InputError."""
     if not endpoint:
         return ""
     found = key or config.Settings.from_env().cli.key
@@ -105,7 +106,7 @@ def _key(endpoint: str | None, key: str | None) -> str:
 
 
 @contextmanager
-def _bar(*, shown: bool) -> Iterator[Watch]:
+def progress(*, shown: bool) -> Iterator[Watch]:
     """A bar for each kind of step, on the error stream, so that what is printed can be piped."""
     columns = (TextColumn("{task.description:>12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), disable=not shown) as progress:
@@ -119,13 +120,14 @@ def _bar(*, shown: bool) -> Iterator[Watch]:
         yield watch
 
 
-def _print(outcome: Outcome, written: tuple[Path, ...]) -> None:
+def show_report(report: Report, written: tuple[Path, ...]) -> None:
+    """Print tables and notes, and where the files are."""
     console = Console(width=None if Console().is_terminal else WIDE, highlight=False)
-    for table in outcome.report.tables:
+    for table in report.tables:
         console.print(_grid(table))
         if table.note:
             console.print(f"[dim]{table.note}[/]", markup=True)
-    for note in outcome.report.notes:
+    for note in report.notes:
         console.print(f"· {note}", markup=False)
     for path in written:
         console.print(str(path), markup=False)

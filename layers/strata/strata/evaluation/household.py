@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 from strata.evaluation.catalogue import catalogue
-from strata.evaluation.household_evening import TURNS, Evening
+from strata.evaluation.household_evening import Evening
 from strata.evaluation.household_people import Household, households
+from strata.evaluation.household_score import TURNS
 from strata.evaluation.report import Cell, Interval, Report, Table
 from strata.evaluation.statistics import mean, percentile, wilson
 from strata.evaluation.subject import Subject
@@ -26,6 +27,7 @@ NOTES = (
     "taboo_contact: picks with an ingredient that somebody must not or will not eat.",
     "follow_ups_per_turn: what an agent had to ask, or to be corrected in.",
     "Without shared memory each agent still has the window of its own session.",
+    "Turns follow once what was said before is indexed; how long that takes is measured by the task lag.",
     "The next day is a new session, not a moved clock.",
 )
 

@@ -7,15 +7,15 @@ cannot, and says which dish it means when asked. The agents know what the contex
 import hashlib
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
+from strata.client import MemoryClient
 from strata.clock import SystemClock
 from strata.evaluation import household_agents
 from strata.evaluation.catalogue import Catalogue, Dish, catalogue
 from strata.evaluation.household_people import Fact, Household, Kind, wording
-from strata.evaluation.household_reading import Line, Reading, forbids, is_about_soy, lines, read, tastes
+from strata.evaluation.household_reading import Reading, is_about_soy, lines, read
+from strata.evaluation.household_score import Score, is_decided, is_there
 from strata.evaluation.subject import Subject
 
 ADVISER, SHOPPER, COACH = AGENTS = ("recipe_adviser", "shopper", "cooking_coach")
@@ -23,31 +23,8 @@ ZONE = {"zh": "Asia/Shanghai", "en": "Europe/London"}
 DEADLINE_MS = 5_000
 RUN_SECONDS = 300.0
 LAST_TALK_DAYS = 3
+INDEX_SECONDS, PAUSE_SECONDS = 20.0, 0.05
 SIMMERS = frozenset({"stew", "braise", "soup"})
-TURNS = ("dinner", "less_soy", "shopping", "stewing", "next_day")
-
-
-@dataclass(slots=True)
-class Score:
-    """What is counted; a JSON object once ``document`` is called."""
-
-    needed: list[tuple[str, str, bool]] = field(default_factory=list)
-    """(turn, kind of fact, whether it was in the context)."""
-    missed: list[tuple[str, str, str]] = field(default_factory=list)
-    hits: list[tuple[str, bool]] = field(default_factory=list)
-    """(turn, whether the answer is what the household prefers)."""
-    picks: list[tuple[str, str, list[str]]] = field(default_factory=list)
-    """(turn, dish, what in it somebody must not or will not eat)."""
-    right_dish: list[tuple[str, bool]] = field(default_factory=list)
-    follow_ups: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TURNS, 0))
-    load_ms: list[float] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
-    degraded: int = 0
-    judge: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Evening:
@@ -65,6 +42,7 @@ class Evening:
         self._top_k = top_k
         self._clock = SystemClock()
         self._sent: dict[str, int] = {}
+        self._is_native = provider == "native"
         self.score = Score()
 
     def play(self) -> Score:
@@ -155,11 +133,11 @@ class Evening:
         found = lines(loaded, ask)
         reading = read(found, self._foods)
         for fact in self._needed(turn):
-            self._enter(turn, fact.kind.value, fact.text, is_there=self._is_there(fact, found))
+            self.score.enter(turn, fact.kind.value, fact.text, is_there=is_there(fact, found, self._foods))
         for dish in dishes:
-            self._enter(turn, "decision", dish, is_there=any(_is_fresh(line, dish, self._foods) for line in found))
+            self.score.enter(turn, "decision", dish, is_there=is_decided(dish, found, self._foods))
         if turn in {"shopping", "next_day"}:
-            self._enter(turn, "wish", "soy", is_there=any(map(is_about_soy, found)))
+            self.score.enter(turn, "wish", "soy", is_there=any(map(is_about_soy, found)))
         return reading
 
     def _needed(self, turn: str) -> list[Fact]:
@@ -167,25 +145,6 @@ class Evening:
             return list(self._home.facts)
         needed = {Kind.ALLERGY, Kind.TABOO} if turn in {"shopping", "next_day"} else set()
         return [fact for fact in self._home.facts if fact.kind in needed]
-
-    def _enter(self, turn: str, kind: str, text: str, *, is_there: bool) -> None:
-        self.score.needed.append((turn, kind, is_there))
-        if not is_there:
-            self.score.missed.append((turn, kind, text))
-
-    def _is_there(self, fact: Fact, found: Sequence[Line]) -> bool:
-        """The very words are delivered, or a line that says the same of the same thing."""
-        if any(fact.text in line.text for line in found):
-            return True
-        told = [line for line in found if line.speaker != "assistant"]
-        if fact.kind in {Kind.ALLERGY, Kind.TABOO}:
-            members = self._foods.ingredients[fact.key].members
-            return any(members <= forbids(line, self._foods) for line in told)
-        if fact.kind is Kind.TASTE:
-            taste, wanted = fact.key.removeprefix("not_"), not fact.key.startswith("not_")
-            return any(tastes(line).get(taste) is wanted for line in told)
-        cue = "accepts" if fact.kind is Kind.ACCEPTED else "rejects"
-        return any(fact.key in self._foods.dishes_in(line.text) and line.says(cue) for line in told)
 
     def _which_dish(self, turn: str, reading: Reading, dish: Dish) -> list[tuple[str, str]]:
         """Ask which dish is meant if it is not known, or be corrected if another one is taken for it."""
@@ -238,7 +197,16 @@ class Evening:
         client = self._clients[agent]
         run = client.wait_for_run(client.end_session(self._session_of(session)), timeout_seconds=RUN_SECONDS)
         self.score.judge = str(run.get("judge") or self.score.judge)
+        if self._is_native:
+            self._is_native = self._indexed(client)
 
-
-def _is_fresh(line: Line, dish: str, foods: Catalogue) -> bool:
-    return line.age_days == 0 and dish in foods.dishes_in(line.text)
+    def _indexed(self, client: MemoryClient) -> bool:
+        """Wait until the turns of the session are indexed, as people take longer than that to go on; tell whether."""
+        ends = self._clock.monotonic() + INDEX_SECONDS
+        while sum(1 for _ in client.memories(f"user:{self._user}", memory_types=["episode"])) < sum(
+            self._sent.values()
+        ):
+            if self._clock.monotonic() > ends:
+                return False
+            self._clock.sleep(PAUSE_SECONDS)
+        return True

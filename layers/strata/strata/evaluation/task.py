@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from strata.errors import InputError
 from strata.evaluation.report import Report
@@ -19,6 +20,10 @@ Work = Callable[[Subject, Mapping[str, Record]], Record]
 TASKS: dict[str, str] = {
     "locomo": "strata.evaluation.locomo:Locomo",
     "household": "strata.evaluation.household:HouseholdTask",
+    "isolation": "strata.evaluation.isolation:IsolationTask",
+    "lag": "strata.evaluation.lag:LagTask",
+    "madial": "strata.evaluation.madial:Madial",
+    "memorybank": "strata.evaluation.memorybank:MemoryBank",
     "pairs": "strata.evaluation.pairs:PairsTask",
 }
 """Task name → where its class is; a class takes no arguments."""
@@ -67,6 +72,15 @@ class Task(Protocol):
 
     def report(self, options: Options, records: Mapping[str, Record]) -> Report:
         """Draw the report from the records of all steps, by id. Pure."""
+        ...
+
+
+@runtime_checkable
+class Paired(Protocol):
+    """A task whose data comes in two files that lie beside each other."""
+
+    def companion(self, data: DataFile) -> Path | None:
+        """Return where the second file would be, given the first; None if its name does not tell."""
         ...
 
 
