@@ -1,7 +1,7 @@
 """The task ``locomo``: conversations of LoCoMo's format, whichever and however many a file holds.
 
-A list of ``{"sample_id", "conversation", "qa"}``. The conversation has ``speaker_a``, ``speaker_b``, ``session_N`` (a list
-of ``{"speaker", "dia_id", "text", "blip_caption"?}``) and ``session_N_date_time``; a question has ``question``,
+A list of ``{"sample_id", "conversation", "qa"}``. The conversation has ``speaker_a``, ``speaker_b``, ``session_N`` (a
+list of ``{"speaker", "dia_id", "text", "blip_caption"?}``) and ``session_N_date_time``; a question has ``question``,
 ``answer``, ``evidence`` (ids of turns) and ``category``. Categories 1–4 count, 5 is adversarial and stands apart.
 
 Some evidence is malformed: several ids in one string (``D8:6; D9:17``), a colon too many (``D:11:26``), a leading zero
@@ -11,6 +11,7 @@ Some evidence is malformed: several ids in one string (``D8:6; D9:17``), a colon
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,6 +24,7 @@ CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 
 ADVERSARIAL = 5
 SPACING = timedelta(seconds=20)
 """Between the turns of a session, of which only the start is known."""
+UNTIMED = datetime.min.replace(tzinfo=UTC)
 TIME = "%I:%M %p on %d %B, %Y"
 _TURN_ID = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)")
 _SESSION = re.compile(r"session_(\d+)")
@@ -66,9 +68,12 @@ def _sessions(name: str, talk: Mapping[str, Any]) -> Iterator[Session]:
         turns, start = talk[f"session_{number}"], _start(name, number, talk)
         if not isinstance(turns, list):
             raise InputError(f"{name}: session_{number} is not a list of turns.")
-        read = [_turn(name, turn, number, place, start, talk) for place, turn in enumerate(turns, start=1)]
-        if spoken := [turn for turn in read if turn.text]:
-            yield Session(id=str(number), turns=tuple(spoken))
+        if not all(isinstance(turn, dict) and isinstance(turn.get("speaker"), str) for turn in turns):
+            raise InputError(f"{name}: a turn of session_{number} has no speaker.")
+        read = [_turn(turn, f"D{number}:{place}", talk) for place, turn in enumerate(turns, start=1)]
+        timed = [replace(turn, said_at=start + place * SPACING) for place, turn in enumerate(read) if turn.text]
+        if timed:
+            yield Session(id=str(number), turns=tuple(timed))
 
 
 def _start(name: str, number: int, talk: Mapping[str, Any]) -> datetime:
@@ -79,22 +84,13 @@ def _start(name: str, number: int, talk: Mapping[str, Any]) -> datetime:
         raise InputError(f"{name}: session_{number} has no date like '1:56 pm on 8 May, 2023'.") from None
 
 
-def _turn(  # noqa: PLR0913, PLR0917 (where it stands)
-    name: str,
-    turn: Any,
-    number: int,
-    place: int,
-    start: datetime,
-    talk: Mapping[str, Any],  # noqa: ANN401 from JSON
-) -> Turn:
-    if not isinstance(turn, dict) or not isinstance(turn.get("speaker"), str):
-        raise InputError(f"{name}: turn {place} of session_{number} has no speaker.")
+def _turn(turn: Mapping[str, Any], place: str, talk: Mapping[str, Any]) -> Turn:
     ids = _ids(str(turn.get("dia_id", "")))
     return Turn(
-        id=ids[0] if ids else f"D{number}:{place}",
+        id=ids[0] if ids else place,
         speaker=turn["speaker"],
         text=_spoken(turn),
-        said_at=start + (place - 1) * SPACING,
+        said_at=UNTIMED,
         by_user=turn["speaker"] == talk.get("speaker_a"),
     )
 

@@ -3,17 +3,17 @@
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from strata import __version__
 from strata.errors import InputError
-from strata.evaluation import subject
+from strata.evaluation import source, subject
 from strata.evaluation.journal import Journal
 from strata.evaluation.report import Report
 from strata.evaluation.subject import Subject
-from strata.evaluation.task import Options, Step, Task, task_named
+from strata.evaluation.task import Options, Paired, Step, Task, task_named
 
 JOURNAL_FILE = "journal.jsonl"
 STACK_FOLDER = "stack"
@@ -58,6 +58,7 @@ def evaluate(name: str, options: Options, place: Place, watch: Watch) -> Outcome
         raise InputError(f"There is no provider {options.provider!r}.", hint=f"One of {', '.join(subject.PROVIDERS)}.")
     if task.needs_data and options.data is None:
         raise InputError(f"The task {name} needs a data file.", hint="Give --data FILE.")
+    options = _paired(task, options)
     steps = task.plan(options)
     if not steps:
         raise InputError("There is nothing to measure in this data.")
@@ -66,6 +67,14 @@ def evaluate(name: str, options: Options, place: Place, watch: Watch) -> Outcome
         records = {step.id: journal.records[step.id] for step in steps}
     report = task.report(options, records)
     return Outcome(task=name, options=options, report=report, embedder=embedder, is_continued=journal.is_continued)
+
+
+def _paired(task: Task, options: Options) -> Options:
+    """Add the second file where it lies beside the first."""
+    if options.data is None or options.extra is not None or not isinstance(task, Paired):
+        return options
+    beside = task.companion(options.data)
+    return options if beside is None else replace(options, extra=source.read(beside))
 
 
 def _worked(task: Task, steps: Sequence[Step], journal: Journal, options: Options, place: Place, watch: Watch) -> str:

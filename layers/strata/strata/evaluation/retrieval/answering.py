@@ -11,7 +11,7 @@ from functools import cache, partial
 from importlib.resources import files
 
 from strata.errors import ConfigurationError
-from strata.evaluation.report import Interval, Table
+from strata.evaluation.report import Cell, Interval, Table
 from strata.evaluation.retrieval.material import Conversation, Question
 from strata.evaluation.statistics import wilson
 from strata.evaluation.subject import Subject
@@ -55,7 +55,9 @@ def told(options: Options, conversations: Sequence[tuple[Conversation, Mapping[s
     groups = {"": [right for found in by_category.values() for right in found]}
     groups |= {f"/{category}": found for category, found in by_category.items()}
     shares = {f"answer_score{name}": sum(found) / max(1, len(found)) for name, found in groups.items()}
-    rows = [[name.lstrip("/") or "all", len(found), shares[f"answer_score{name}"]] for name, found in groups.items()]
+    rows: list[list[Cell]] = [
+        [name.lstrip("/") or "all", len(found), shares[f"answer_score{name}"]] for name, found in groups.items()
+    ]
     return Answers(
         metrics=shares,
         intervals={f"answer_score{name}": wilson(sum(found), len(found)) for name, found in groups.items()},

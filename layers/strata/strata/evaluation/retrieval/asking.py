@@ -1,11 +1,12 @@
 """Questions out: two context loads each, one as an agent makes it, one that shows the ranking."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from strata.client import ContextResult
-from strata.errors import ProviderUnavailableError
+from strata.errors import ProviderUnavailableError, StrataError
 from strata.evaluation.retrieval.material import Question
 from strata.evaluation.retrieval.scores import Unit
 from strata.evaluation.retrieval.settling import EPISODE, Origins
@@ -17,21 +18,24 @@ MOST = 100
 """Memories asked for to see the ranking; the API gives no more."""
 ROOM = 200_000
 """Tokens for them: nothing is cut by a budget there, budgets are scored afterwards."""
+WIDE: Mapping[str, Any] = {"top_k": MOST, "memory_budget_tokens": ROOM, "total_budget_tokens": 4 * ROOM}
 PATIENCE_MS = 25_000
 """The longest deadline the API takes: a busy machine must not change what is found. What it took is told."""
 ATTEMPTS = 3
 LANES = ("user", "shared", "agent")
-OFF = "long_memory_off"
 
 _counter = TokenCounter()
 
 
-def asked(subject: Subject, user_id: str, question: Question, known: Origins) -> Record:
-    """Ask a question. Raises ProviderUnavailableError if the long-term side does not answer."""
+def asked(subject: Subject, user_id: str, question: Question, known: Origins, *, turns: bool) -> Record:
+    """Ask a question; ``turns`` if the ranking is that of the indexed turns, else of everything.
+
+    Raises ProviderUnavailableError if the long-term side does not answer.
+    """
     started = time.perf_counter()
     loaded = _loaded(subject, user_id, question.text, {})
     elapsed = time.perf_counter() - started
-    ranking = _loaded(subject, user_id, question.text, _ranking_options(subject.provider))
+    ranking = _loaded(subject, user_id, question.text, {**WIDE, "memory_types": [EPISODE]} if turns else WIDE)
     return {
         "ranked": [[unit.tokens, *unit.turns] for unit in _units(subject, ranking, known)],
         "loaded": [[unit.tokens, *unit.turns] for unit in _units(subject, loaded, known, standing=True)],
@@ -43,24 +47,30 @@ def asked(subject: Subject, user_id: str, question: Question, known: Origins) ->
     }
 
 
-def _ranking_options(provider: str) -> Mapping[str, Any]:
-    """The native library keeps the turns themselves; at other providers there are sentences only."""
-    wide = {"top_k": MOST, "memory_budget_tokens": ROOM, "total_budget_tokens": 4 * ROOM}
-    return {**wide, "memory_types": [EPISODE]} if provider == "native" else wide
-
-
 def _loaded(subject: Subject, user_id: str, text: str, options: Mapping[str, Any]) -> ContextResult:
-    for _attempt in range(ATTEMPTS):
-        loaded = subject.agent().load_context(
-            subject.scoped("questions"), user_id, text, deadline_ms=PATIENCE_MS, **options
-        )
-        missing = [item for item in loaded.degraded if item["part"] == "long_term" and item["code"] != OFF]
-        if not missing:
+    """Load until the long-term side has answered, a few times; what it only could not do as asked is no failure."""
+    for attempt in range(1, ATTEMPTS + 1):
+        session_id = subject.scoped("questions")
+        loaded = subject.agent().load_context(session_id, user_id, text, deadline_ms=PATIENCE_MS, **options)
+        failed = [item for item in loaded.degraded if item["part"] == "long_term" and item["code"] in _error_codes()]
+        if not failed:
             return loaded
-    raise ProviderUnavailableError(
-        f"The long-term side did not answer: {missing[0]['code']} {missing[0]['detail']}".strip(),
-        hint="With --out, the same command takes it up from here.",
-    )
+        if attempt == ATTEMPTS:
+            raise ProviderUnavailableError(
+                f"The long-term side did not answer: {failed[0]['code']}. {failed[0]['detail']}".strip(),
+                hint="With --out, the same command takes it up from here.",
+            )
+    raise ProviderUnavailableError
+
+
+@cache
+def _error_codes() -> frozenset[str]:
+    def kinds(kind: type[StrataError]) -> Iterator[type[StrataError]]:
+        yield kind
+        for child in kind.__subclasses__():
+            yield from kinds(child)
+
+    return frozenset(kind.code for kind in kinds(StrataError))
 
 
 def _units(subject: Subject, loaded: ContextResult, known: Origins, *, standing: bool = False) -> list[Unit]:

@@ -76,7 +76,7 @@ class Baselines:
         return [_matched(counts, weights, mean) for counts in self._counts]
 
     def _cosines(self, question: str, embedder: "Embedder") -> list[float]:
-        import numpy
+        import numpy as np
 
         if self._vectors is None:
             texts = [text for session in self._sessions for text in _embedded_texts(session)]
@@ -85,9 +85,9 @@ class Baselines:
                 for start in range(0, len(texts), BATCH)
                 for vector in embedder.embed(texts[start : start + BATCH])
             ]
-            self._vectors = numpy.frombuffer(b"".join(made), dtype="<f4").reshape(len(texts), -1)
+            self._vectors = np.frombuffer(b"".join(made), dtype="<f4").reshape(len(texts), -1)
         [asked] = embedder.embed([question], query=True)
-        cosines: list[float] = (self._vectors @ numpy.frombuffer(asked, dtype="<f4")).tolist()
+        cosines: list[float] = (self._vectors @ np.frombuffer(asked, dtype="<f4")).tolist()
         return cosines
 
 

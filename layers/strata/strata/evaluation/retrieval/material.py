@@ -7,9 +7,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One thing somebody said; its id is unique in its conversation."""
+    """One thing somebody said."""
 
     id: str
+    """What evidence names. Turns that are one piece of evidence, as a question and its reply, share it."""
     speaker: str
     text: str
     said_at: datetime
@@ -50,6 +51,8 @@ class Conversation:
     id: str
     sessions: tuple[Session, ...]
     questions: tuple[Question, ...]
+    is_sentences: bool = False
+    """Its turns are memories already: the native library takes them one by one, as they are."""
 
     @property
     def turns(self) -> Iterator[Turn]:

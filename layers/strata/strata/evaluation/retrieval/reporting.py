@@ -1,12 +1,12 @@
 """From the records of a retrieval task to its report. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from strata.evaluation.report import Cell, Curves, Distribution, Interval, Plot, Report, Table
+from strata.evaluation.report import Cell, Curves, Distribution, Interval, Plot, Table
 from strata.evaluation.retrieval import scores
-from strata.evaluation.retrieval.material import Conversation, Question
+from strata.evaluation.retrieval.material import Question
 from strata.evaluation.retrieval.scores import Score, Unit
 from strata.evaluation.statistics import bootstrapped, mean, percentile, wilson
 from strata.evaluation.task import Options
@@ -57,13 +57,11 @@ class Retrieval:
         groups = {"": self._asked, **{f"/{name}": asked for name, asked in self._categories().items()}}
         for suffix, asked in groups.items():
             for k in self._options.cutoffs:
-                found[f"turn_recall@{k}{suffix}"] = self._resampled(asked, lambda one, k=k: self._at(one, k))
+                found[f"turn_recall@{k}{suffix}"] = self._resampled([self._at(one, k) for one in asked])
                 hits = sum(self._at(one, k).any for one in asked)
                 found[f"turn_any@{k}{suffix}"] = wilson(hits, len(asked))
         for budget in self._options.budgets:
-            found[f"recall_in_{budget}_tokens"] = self._resampled(
-                self._asked, lambda one, budget=budget: self._within(one, budget)
-            )
+            found[f"recall_in_{budget}_tokens"] = self._resampled([self._within(one, budget) for one in self._asked])
         return found
 
     def tables(self) -> list[Table]:
@@ -102,8 +100,8 @@ class Retrieval:
     def _mean(self, asked: Sequence[Asked], method: str, budget: int) -> float:
         return mean([self._within(one, budget, method).recall for one in asked])
 
-    def _resampled(self, asked: Sequence[Asked], score: Callable[[Asked], Score]) -> Interval:
-        return bootstrapped([score(one).recall for one in asked], self._options.seed)
+    def _resampled(self, found: Sequence[Score]) -> Interval:
+        return bootstrapped([score.recall for score in found], self._options.seed)
 
     # --- groups of numbers
 
@@ -155,7 +153,7 @@ class Retrieval:
         measures = [
             (f"{name}@{k}", key, k) for key, name in (("recall", "R"), ("any", "any"), ("all", "all")) for k in ks
         ]
-        rows = [
+        rows: list[list[Cell]] = [
             [method, *(self._cell(method, key, k) for _, key, k in measures), *(self._tokens(method, k) for k in ks)]
             for method in self._methods
         ]
@@ -170,7 +168,7 @@ class Retrieval:
         return f"{mean([self._at(one, k, method).tokens for one in self._asked]):.0f}"
 
     def _budget_table(self) -> Table:
-        rows = [
+        rows: list[list[Cell]] = [
             [method, *(self._mean(self._asked, method, budget) for budget in self._options.budgets)]
             for method in self._methods
         ]
@@ -194,8 +192,10 @@ class Retrieval:
     def _session_table(self) -> Table:
         found = dict(self._sessions())
         ks = (1, *self._options.cutoffs)
-        rows = [[name, *(found[f"session_{key}@{k}"] for k in ks)] for key, name in (("any", "any"), ("all", "all"))]
-        note = f"{len(self._everyone)} questions, those that stand apart too; sessions in the order the ranking meets them."
+        rows: list[list[Cell]] = [
+            [name, *(found[f"session_{key}@{k}"] for k in ks)] for key, name in (("any", "any"), ("all", "all"))
+        ]
+        note = f"{len(self._everyone)} questions, adversarial ones too; sessions in the order the ranking meets them."
         return Table(title="Sessions", columns=("evidence", *(f"@{k}" for k in ks)), rows=rows, note=note)
 
 

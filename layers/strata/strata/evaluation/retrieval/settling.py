@@ -12,6 +12,8 @@ from strata.evaluation.task import Record
 PER_APPEND = 100
 SETTLED_WITHIN_SECONDS = 900.0
 EPISODE = "episode"
+SENTENCE = "user_preference"
+"""The type of sentences that are put in as they are."""
 PAGE = 500
 
 Origins = Mapping[str, tuple[str, ...]]
@@ -57,20 +59,43 @@ def origins(subject: Subject, conversation: Conversation, sessions: Sequence[Rec
     return {"origins": {memory_id: list(dict.fromkeys(turns)) for memory_id, turns in found.items()}}
 
 
+def inserted(subject: Subject, conversation: Conversation, session: Session) -> Record:
+    """Put sentences into the native library, each as a memory of the user. Doing it again changes nothing."""
+    client, collection = subject.agent(), f"user:{user_of(subject, conversation)}"
+    facts: dict[str, list[str]] = {}
+    started = time.perf_counter()
+    for place, turn in enumerate(session.turns):
+        metadata = {"said_date": turn.said_at.date().isoformat()}
+        memory_id = subject.scoped(f"{conversation.id}:{place}")
+        stored = client.insert_memory(collection, SENTENCE, turn.text, metadata=metadata, memory_id=memory_id)
+        facts.setdefault(stored.memory_id, []).append(turn.id)
+    return {
+        "session_id": "",
+        "turns": {str(place): turn.id for place, turn in enumerate(session.turns)},
+        "append_ms": 0.0,
+        "settle_ms": 1_000 * (time.perf_counter() - started),
+        "state": "succeeded",
+        "error": "",
+        "judge": "",
+        "facts": facts,
+    }
+
+
 def _appended(client: MemoryClient, session_id: str, user_id: str, session: Session) -> dict[str, str]:
     """Append and return the turn of each ``seq``; turns without a word are left out."""
     spoken = [turn for turn in session.turns if turn.text.strip()]
     turn_of: dict[str, str] = {}
     for start in range(0, len(spoken), PER_APPEND):
         batch = spoken[start : start + PER_APPEND]
-        answer = client.append(session_id, user_id, [_message(session_id, turn) for turn in batch])
+        messages = [_message(session_id, place, turn) for place, turn in enumerate(batch, start=start)]
+        answer = client.append(session_id, user_id, messages)
         turn_of |= {str(stored["seq"]): turn.id for stored, turn in zip(answer.messages, batch, strict=True)}
     return turn_of
 
 
-def _message(session_id: str, turn: Turn) -> Mapping[str, Any]:
+def _message(session_id: str, place: int, turn: Turn) -> Mapping[str, Any]:
     return {
-        "message_id": f"{session_id}#{turn.id}"[-128:],
+        "message_id": f"{session_id}#{place}"[-128:],
         "role": "user" if turn.by_user else "assistant",
         "name": turn.speaker,
         "content": turn.text,

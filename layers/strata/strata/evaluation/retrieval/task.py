@@ -1,4 +1,4 @@
-"""The steps of a retrieval task: sessions in, where the memories came from, questions out, answers where there is a model."""
+"""The steps of a retrieval task: sessions in, where the memories came from, questions out, answers of a model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -15,15 +15,15 @@ from strata.evaluation.task import Options, Record, Step
 
 Records = Mapping[str, Record]
 
-READING = (
-    "R@k, any@k and all@k count turns among the first k memories a context load delivers when it is asked for the "
-    "indexed turns (memory_types: episode); at MemOS and Mem0, which keep sentences only, a memory counts for the "
-    "messages its run names as its sources.",
-    "Tokens are cl100k of the lines as rendered. Standing constraints are delivered with every question, answer none, "
-    "and are counted apart (standing_tokens).",
-    "loaded_recall and loaded_tokens are a context load without any option: sentences first, then turns, default budget.",
-    "Evidence labels are not complete: other turns may answer as well, so that every recall here understates.",
-)
+READING = """\
+R@k, any@k and all@k count turns among the first k memories that a context load delivers when it is asked for the \
+indexed turns (memory_types: episode); at MemOS and Mem0, which keep sentences only, a memory counts for the messages \
+that its run names as its sources.
+Tokens are cl100k of the lines as rendered. Standing constraints are delivered with every question, answer none, and \
+are counted apart (standing_tokens).
+loaded_recall and loaded_tokens are of a context load without any option: sentences first, then turns, default budget.
+Evidence labels are not complete: other turns may answer as well, so that every recall here understates.""".splitlines()
+"""How to read the numbers, a sentence each."""
 DENSE_APART = "Dense alone is left out: over an endpoint there are no vectors of the service to take."
 
 
@@ -76,6 +76,8 @@ def _steps(conversation: Conversation, options: Options) -> Iterator[Step]:
 
 
 def _settle(conversation: Conversation, session: Session, subject: Subject, _done: Records) -> Record:
+    if conversation.is_sentences and not _is_external(subject.provider):
+        return settling.inserted(subject, conversation, session)
     return settling.settled(subject, conversation, session)
 
 
@@ -84,7 +86,7 @@ def _origins(conversation: Conversation, subject: Subject, done: Records) -> Rec
     return settling.origins(subject, conversation, sessions)
 
 
-def _ask(  # noqa: PLR0913 (bound by partial)
+def _ask(
     conversation: Conversation,
     question: Question,
     baselines: Baselines,
@@ -94,7 +96,8 @@ def _ask(  # noqa: PLR0913 (bound by partial)
     keeps_prompt: bool,
 ) -> Record:
     known = done[_origins_id(conversation)]["origins"]
-    found = dict(asking.asked(subject, settling.user_of(subject, conversation), question, known))
+    turns = not conversation.is_sentences and not _is_external(subject.provider)
+    found = dict(asking.asked(subject, settling.user_of(subject, conversation), question, known, turns=turns))
     if not keeps_prompt:
         del found["prompt"]
     return {**found, "baselines": baselines.asked(question.text, subject.embedder)}
@@ -110,6 +113,11 @@ def _asked(conversation: Conversation, options: Options, records: Records) -> It
         ranked |= {name: units(found) for name, found in record["baselines"].items()}
         ranked |= {"last messages": newest, "full context": whole, "no memory": []}
         yield Asked(question=question, session_of=session_of, ranked=ranked, record=record)
+
+
+def _is_external(provider: str) -> bool:
+    """Tell whether a provider keeps only what a judge made of a session: no turns, and nothing put in by hand."""
+    return provider in {"memos", "mem0"}
 
 
 def question_id(conversation: Conversation, question: Question) -> str:
