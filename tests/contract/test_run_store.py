@@ -30,6 +30,7 @@ from strata.model.runs import (
 )
 from strata.model.sessions import SessionKey
 from strata.storage.engine import Database, open_database
+from strata.storage.retention import SqlRetention
 from strata.storage.runs import SqlRunStore
 from strata.storage.schema import migrate
 from strata.storage.tables import provider_copies, quarantine, retirements, run_receipts
@@ -493,10 +494,12 @@ def test_an_add_is_looked_for_until_it_is_seen(
 ) -> None:
     _, lease = begin("r1")
     store.save_plan(lease, key.tenant, plan("a"))
-    store.add_receipts(lease, key.tenant, [receipt("a", "MEMOS", verify_at=NOW + timedelta(seconds=30))], now=NOW)
+    store.add_receipts(
+        lease, key.tenant, [receipt("a", "MEMOS", memory_id="a", verify_at=NOW + timedelta(seconds=30))], now=NOW
+    )
     assert store.due_read_backs(now=NOW, limit=10) == []
     (check,) = store.due_read_backs(now=NOW + timedelta(seconds=30), limit=10)
-    assert (check.tenant, check.run_id, check.attempts, check.receipt.memory_id) == (key.tenant, "r1", 0, "m-a")
+    assert (check.tenant, check.run_id, check.attempts, check.receipt.memory_id) == (key.tenant, "r1", 0, "a")
     store.read_back(check, external_ids=(), error="absent", now=NOW)
     (again,) = store.due_read_backs(now=NOW + timedelta(seconds=60), limit=10)
     assert again.attempts == 1
@@ -506,7 +509,36 @@ def test_an_add_is_looked_for_until_it_is_seen(
     assert run is not None
     assert run.receipts[0].external_ids == ("x7",)
     mine = select(provider_copies.c.external_id).where(provider_copies.c.tenant == key.tenant)
-    assert set(database.read(lambda connection: connection.scalars(mine).all())) == {"", "x7"}
+    assert database.read(lambda connection: connection.scalars(mine).all()) == ["x7"]
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_copy_goes_when_its_memory_has_run_out_and_is_forgotten_when_it_is_gone(
+    database: Database, store: SqlRunStore, key: SessionKey, begin: Begin
+) -> None:
+    writes = [write("for ever"), replace(write("a day"), ttl_seconds=86_400), replace(write("again"), ttl_seconds=60)]
+    _, lease = begin("r1")
+    store.save_plan(lease, key.tenant, replace(plan(), writes=tuple(writes)))
+    kept = [
+        receipt(name, "MEMOS", memory_id=name, external_ids=(f"x {name}", f"y {name}"))
+        for name in ("for ever", "a day")
+    ]
+    store.add_receipts(lease, key.tenant, [*kept, receipt("again", "MEMOS", memory_id="known before")], now=NOW)
+    retention = SqlRetention(database)
+    ends = NOW + timedelta(days=1)
+    assert retention.retire_copies(now=ends - timedelta(microseconds=1), limit=10) == 0
+    assert [retention.retire_copies(now=ends, limit=10) for _ in range(2)] == [2, 0]
+    (due,) = store.due_retirements(now=ends, limit=10)
+    assert (due.tenant, due.provider, due.collection, due.memory_id) == (key.tenant, "MEMOS", "user:chen", "a day")
+    assert copies_in(database, key) == {"x for ever", "y for ever", "x a day", "y a day", "known before"}
+    store.retired(due, error="", now=ends)
+    assert copies_in(database, key) == {"x for ever", "y for ever", "known before"}
+    assert store.due_retirements(now=ends + timedelta(days=9), limit=10) == []
+
+
+def copies_in(database: Database, key: SessionKey) -> set[str]:
+    mine = select(provider_copies.c.external_id).where(provider_copies.c.tenant == key.tenant)
+    return set(database.read(lambda connection: connection.scalars(mine).all()))
 
 
 @pytest.mark.usefixtures("nothing_left")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, update
 
 from strata import config
 from strata.clock import FakeClock
@@ -26,6 +26,7 @@ from strata.maintenance.erasure import Erasure
 from strata.maintenance.export import Export
 from strata.maintenance.page import render
 from strata.maintenance.purge import PurgeJob
+from strata.maintenance.reconcile import Limits, Reconcile
 from strata.maintenance.weeks import days_of, last_week, span_of, week_of
 from strata.model.agents import ProviderName
 from strata.model.events import Read
@@ -42,11 +43,13 @@ from strata.storage.messages import SqlMessageLog
 from strata.storage.purge import SqlPurge
 from strata.storage.reports import NoReportArchive, S3ReportArchive
 from strata.storage.retention import SqlRetention
+from strata.storage.runs import SqlRunStore
 from strata.storage.schema import migrate
 from strata.storage.sessions import SqlSessionStore
-from strata.storage.tables import memory_versions, messages, provider_copies, quarantine, runs, sessions
+from strata.storage.tables import memory_versions, messages, provider_copies, quarantine, retirements, runs, sessions
 from strata.storage.users import SqlUserStore
 from tests.fakes.library import Shelf
+from tests.fakes.queue import ListedQueue
 
 LAYER = "user:ann"
 
@@ -367,7 +370,8 @@ class House:
         self.cache, self.memos = Cache(), Memos()
         providers: Any = {ProviderName.MEMOS: self.memos}
         cache: Any = self.cache
-        self.erasure = Erasure(self.users, self.sessions, cache, providers, shelf.clock)
+        self.runs = SqlRunStore(shelf.database)
+        self.erasure = Erasure(self.users, self.sessions, cache, providers, self.runs, shelf.clock)
         self.export = Export(self.users, self.sessions, self.log, shelf.archive, shelf.clock)
         for user in ("ann", "bob"):
             self._move_in(user)
@@ -392,6 +396,12 @@ class House:
         copy |= {"external_id": f"x-{user}", "collection": f"user:{user}", "user_id": user}
         copy |= {"created_at": shelf.clock.now()}
         shelf.database.write(lambda connection: connection.execute(insert(provider_copies).values(**copy)))
+
+    def reconcile(self) -> dict[str, int]:
+        limits = Limits(stuck_seconds=900, most_attempts=5, batch=100)
+        memos: Any = self.memos
+        job = Reconcile(self.runs, ListedQueue(), lambda _name: memos, lambda *_: None, self.shelf.clock, limits)
+        return job(seconds=10)
 
     def words_of(self, user: str) -> int:
         """Count the rows that still hold a word of or about a user."""
@@ -438,6 +448,52 @@ def test_what_cannot_be_reached_is_named_and_done_the_next_time(house: House) ->
     house.memos.reachable = True
     again = house.erasure.erase(house.shelf.admin, "ann")
     assert (again.complete, again.removed["provider_copies"]) == (True, 1)
+
+
+def test_what_a_provider_still_keeps_is_removed_as_soon_as_it_can_be_reached(house: House) -> None:
+    house.memos.reachable = False
+    house.erasure.erase(house.shelf.admin, "ann")
+    assert house.reconcile()["failed"] == 1
+    house.memos.reachable = True
+    house.shelf.clock.advance(60)
+    assert house.reconcile()["retired"] == 1
+    assert house.memos.deleted == [("user:ann", ("x-ann",))]
+    assert rows(house.shelf.database, retirements) == 0
+    assert house.users.copies("t", "ann") == []
+    assert [copy.external_id for copy in house.users.copies("t", "bob")] == ["x-bob"]
+    assert house.erasure.erase(house.shelf.admin, "ann").complete
+
+
+def test_what_a_provider_had_not_shown_yet_is_removed_once_more_later(house: House) -> None:
+    unseen = update(provider_copies).where(provider_copies.c.user_id == "ann").values(external_id="")
+    house.shelf.database.write(lambda connection: connection.execute(unseen))
+    (copy,) = house.users.copies("t", "ann")
+    assert house.erasure.erase(house.shelf.admin, "ann").complete
+    house.shelf.clock.advance(1_799)
+    assert house.reconcile()["retired"] == 0
+    house.shelf.clock.advance(1)
+    assert house.reconcile()["retired"] == 1
+    assert house.memos.deleted == [("user:ann", (copy.memory_id,))] * 2
+
+
+def test_copies_of_what_has_run_out_are_removed_from_their_provider(house: House) -> None:
+    clock = house.shelf.clock
+    ends = update(provider_copies).where(provider_copies.c.user_id == "ann").values(expires_at=clock.now())
+    house.shelf.database.write(lambda connection: connection.execute(ends))
+    purge = PurgeJob(
+        SqlPurge(house.shelf.database, house.shelf.types), SqlRetention(house.shelf.database), clock,
+        config.Maintenance(batch=1),
+    )  # fmt: skip
+    assert [purge(10.0).copies for _ in range(2)] == [1, 0]
+    house.memos.reachable = False
+    assert house.reconcile()["failed"] == 1
+    assert len(house.users.copies("t", "ann")) == 1  # an erasure must still find it
+    house.memos.reachable = True
+    clock.advance(60)
+    assert house.reconcile()["retired"] == 1
+    assert house.users.copies("t", "ann") == []
+    assert len(house.users.copies("t", "bob")) == 1
+    assert purge(10.0).copies == house.reconcile()["retired"] == 0
 
 
 @pytest.mark.parametrize("user_id", ["", None, "a\x00", "x" * 129])

@@ -73,7 +73,7 @@ def wire(settings: Settings, stores: Stores, clock: Clock, providing: Providing)
             "reconcile": lambda seconds: reconcile(seconds=seconds),
         },
         audits=audits,
-        erasure=Erasure(users, stores.sessions, stores.cache, providing, clock),
+        erasure=Erasure(users, stores.sessions, stores.cache, providing, stores.runs, clock),
         export=Export(users, stores.sessions, stores.log, stores.archive, clock),
     )
 

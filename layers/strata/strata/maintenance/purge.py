@@ -18,6 +18,8 @@ class PurgeReport:
     reads: int
     """Entries of the read ledger that were kept long enough."""
     quarantined: int
+    copies: int
+    """Providers' copies of what has expired; their removal is noted, and done by reconcile."""
     batches: int
     finished: bool
 
@@ -34,13 +36,14 @@ class PurgeJob:
     def __call__(self, seconds: float) -> PurgeReport:
         """Purge for at most ``seconds``, and at most the configured time."""
         until = self._clock.monotonic() + min(seconds, self._settings.seconds)
-        done = [self._each(batch, until) for batch in (self._memories, self._reads, self._texts)]
-        memories, reads, texts = (removed for removed, _batches in done)
+        done = [self._each(batch, until) for batch in (self._memories, self._reads, self._texts, self._copies)]
+        memories, reads, texts, copies = (removed for removed, _batches in done)
         return PurgeReport(
             removed=memories.removed,
             kept=memories.kept,
             reads=reads.removed,
             quarantined=texts.removed,
+            copies=copies.removed,
             batches=sum(batches for _removed, batches in done),
             finished=not any(removed.more for removed, _batches in done),
         )
@@ -65,4 +68,8 @@ class PurgeJob:
     def _texts(self, now: datetime, limit: int) -> Purged:
         before = now - timedelta(days=self._settings.quarantine_days)
         removed = self._retention.purge_quarantine(before=before, now=now, limit=limit)
+        return Purged(removed=removed, kept=0, more=removed == limit)
+
+    def _copies(self, now: datetime, limit: int) -> Purged:
+        removed = self._retention.retire_copies(now=now, limit=limit)
         return Purged(removed=removed, kept=0, more=removed == limit)

@@ -42,6 +42,13 @@ class Retention(Protocol):
         """Remove up to ``limit`` texts that were set aside before an instant; return how many."""
         ...
 
+    def retire_copies(self, *, now: datetime, limit: int) -> int:
+        """Note the removal of up to ``limit`` providers' copies of memories that have run out; return how many.
+
+        Reconcile removes them there, and tries until it succeeds.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:

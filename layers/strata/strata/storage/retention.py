@@ -9,6 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, select, tuple_
 
 from strata.model.events import NewEvent
+from strata.storage import retirements
 from strata.storage.engine import Database
 from strata.storage.events import append_event
 from strata.storage.purge import ACTOR
@@ -47,6 +48,10 @@ class SqlRetention:
             return removed
 
         return self._database.write(work)
+
+    def retire_copies(self, *, now: datetime, limit: int) -> int:
+        """Note the removal of providers' copies of memories that have run out."""
+        return self._database.write(lambda connection: retirements.retire_expired(connection, now, limit))
 
 
 def _note(connection: Connection, kind: str, removed: Counter[str], now: datetime) -> None:

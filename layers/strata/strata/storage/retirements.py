@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, Row, and_, delete, or_, select, update
 from sqlalchemy.engine import Connection
 
 from strata.model.runs import Retirement
+from strata.policy.names import derived_id
 from strata.ports import ReadBack
 from strata.storage.inserts import insert_missing
 from strata.storage.run_rows import receipt_from, retirement_from
@@ -41,10 +42,48 @@ def is_noted(connection: Connection, tenant: str, provider: str, memory_id: str)
 
 def note_result(connection: Connection, item: Retirement, error: str, now: datetime) -> None:
     """Mark done, or failed and due again later."""
+    if not error:
+        _forget(connection, item)
     tried = item.attempts + 1
     outcome = {"last_error": error, "due_at": now + wait_after(tried)} if error else {"done_at": now, "last_error": ""}
     this = (table.c.tenant == item.tenant) & (table.c.retirement_id == item.retirement_id) & table.c.done_at.is_(None)
     connection.execute(update(table).where(this).values(attempts=tried, **outcome))
+
+
+def _forget(connection: Connection, item: Retirement) -> None:
+    """Note no longer that a provider has a copy; of what belongs to no run, not even that it was removed."""
+    copy = provider_copies.c
+    named = or_(copy.memory_id == item.memory_id, copy.external_id == item.memory_id)
+    own = and_(copy.tenant == item.tenant, copy.provider == item.provider, copy.collection == item.collection)
+    connection.execute(delete(provider_copies).where(own, named))
+    if not item.run_id:
+        this = and_(table.c.tenant == item.tenant, table.c.retirement_id == item.retirement_id)
+        connection.execute(delete(table).where(this))
+
+
+def retire_expired(connection: Connection, now: datetime, limit: int) -> int:
+    """Note the removal of copies whose memory has run out, longest ago first; return how many."""
+    copy = provider_copies.c
+    due = select(provider_copies).where(copy.expires_at <= now).order_by(copy.expires_at).limit(limit)
+    rows = connection.execute(due.with_for_update()).all()
+    by_memory = {(row.tenant, row.provider, row.memory_id): row for row in rows}
+    add(connection, [_removal("expired", row) for row in by_memory.values()], now)
+    for row in by_memory.values():
+        this = and_(copy.tenant == row.tenant, copy.provider == row.provider, copy.memory_id == row.memory_id)
+        connection.execute(update(provider_copies).where(this).values(expires_at=None))
+    return len(rows)
+
+
+def _removal(why: str, row: Row[Any]) -> Retirement:
+    return Retirement(
+        retirement_id=derived_id(why, row.provider, row.memory_id),
+        tenant=row.tenant,
+        provider=row.provider,
+        collection=row.collection,
+        memory_id=row.memory_id,
+        replaced_by="",
+        run_id="",
+    )
 
 
 def wait_after(attempts: int) -> timedelta:
@@ -90,13 +129,15 @@ def _note_copies(connection: Connection, check: ReadBack, external_ids: Sequence
     known = connection.execute(select(provider_copies).where(copy)).first()
     if known is None:
         return
-    shared = {"created_at": known.created_at, "verified_at": now, "user_id": known.user_id}
+    shared = {name: getattr(known, name) for name in ("created_at", "user_id", "expires_at")} | {"verified_at": now}
     place = {"tenant": check.tenant, "collection": known.collection, "provider": check.receipt.provider}
     rows = [
         {"memory_id": check.receipt.memory_id, "external_id": external_id, **place, **shared}
         for external_id in external_ids
     ]
     insert_missing(connection, provider_copies, rows)
+    if rows:
+        connection.execute(delete(provider_copies).where(copy, provider_copies.c.external_id == ""))
 
 
 def _this_receipt(check: ReadBack) -> ColumnElement[bool]:
@@ -108,7 +149,7 @@ def _this_receipt(check: ReadBack) -> ColumnElement[bool]:
     )
 
 
-def add_copies(connection: Connection, tenant: str, run_id: str, rows: Sequence[dict[str, str]], now: datetime) -> None:
+def add_copies(connection: Connection, tenant: str, run_id: str, rows: Sequence[dict[str, Any]], now: datetime) -> None:
     """Note where a provider keeps a user's memory, so that an erasure finds it."""
     user_id = connection.scalar(select(runs.c.user_id).where(runs.c.tenant == tenant, runs.c.run_id == run_id)) or ""
     full = [{**row, "tenant": tenant, "user_id": user_id, "created_at": now} for row in rows]

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from strata.errors import NotFoundError, RunStateError
 from strata.model.runs import Receipt, Run, RunState
+from strata.policy.retention import expiry
 from strata.storage import run_digests
 from strata.storage.run_rows import receipt_from, run_from
 from strata.storage.tables import run_receipts, runs
@@ -135,20 +136,25 @@ def free_unless_needed(connection: Connection, row: Row[Any]) -> None:
         run_digests.free(connection, row.run_id)
 
 
-def copies_of(plan: Mapping[str, Any] | None, receipts: Sequence[Receipt]) -> list[dict[str, str]]:
-    """Where providers keep what the receipts prove; an empty external id stands for one not known yet."""
-    places = {write["key"]: write["collection"] for write in (plan or {"writes": ()})["writes"]}
-    return [
-        {
+def copies_of(plan: Mapping[str, Any] | None, receipts: Sequence[Receipt], now: datetime) -> list[dict[str, Any]]:
+    """Where providers keep what the receipts prove, and until when; an empty external id is not known yet.
+
+    What a write only found again has the end that it was stored with, which is not this plan's to say.
+    """
+    planned = {write["key"]: write for write in (plan or {"writes": ()})["writes"]}
+    found: list[dict[str, Any]] = []
+    for receipt in (receipt for receipt in receipts if receipt.provider != NATIVE):
+        write = planned.get(receipt.key, {})
+        is_new = receipt.memory_id == receipt.key
+        copy = {
             "memory_id": receipt.memory_id,
             "provider": receipt.provider,
-            "external_id": external_id,
-            "collection": places.get(receipt.key, ""),
+            "collection": write.get("collection", ""),
+            "expires_at": expiry(write.get("ttl_seconds", 0), now) if is_new else None,
         }
-        for receipt in receipts
-        if receipt.provider != NATIVE
-        for external_id in receipt.external_ids or ("",)
-    ]
+        unknown = ("",) if is_new else (receipt.memory_id,)
+        found += [{**copy, "external_id": external_id} for external_id in receipt.external_ids or unknown]
+    return found
 
 
 def _wrong_state(row: Row[Any], wish: str) -> RunStateError:

@@ -132,7 +132,7 @@ class SqlRunStore:
         def work(connection: Connection, row: Row[Any]) -> None:
             rows = [receipt_row(tenant, lease.run_id, receipt) for receipt in receipts]
             insert_missing(connection, run_receipts, rows)
-            copies = run_states.copies_of(row.plan, receipts)
+            copies = run_states.copies_of(row.plan, receipts, now)
             later.add_copies(connection, tenant, lease.run_id, copies, now)
 
         self._held(lease, tenant, work)

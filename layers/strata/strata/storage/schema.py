@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from strata.errors import StorageUnavailableError
 from strata.storage.engine import Database
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision."""
 
 LOCK_NAME = "strata.migrate"

@@ -398,10 +398,13 @@ provider_copies = Table(
     Column("user_id", Id(), nullable=False),
     Column("verified_at", Instant),
     Column("created_at", Instant, nullable=False),
+    Column("expires_at", Instant),
     PrimaryKeyConstraint("tenant", "provider", "memory_id", "external_id"),
     Index("ix_provider_copies_user", "tenant", "user_id"),
+    Index("ix_provider_copies_expires", "expires_at"),
     **OPTIONS,
 )
+"""``external_id`` is empty until it is known. ``expires_at`` is empty for ever, or once the removal is noted."""
 
 quarantine = Table(
     "quarantine",
