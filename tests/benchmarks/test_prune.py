@@ -54,7 +54,7 @@ def prune(new: Sequence[str], profiles: Profiles, stored: Sequence[str]) -> None
     """Propose, and let the guard decide on every proposal."""
     for text, proposals in zip(new, propose_batch(new, profiles), strict=True):
         for proposal in proposals:
-            decide(stored[proposal.index], text)
+            decide(stored[proposal.place], text)
 
 
 def cpu_ms(work: Callable[[], object]) -> float:

@@ -17,7 +17,7 @@ STORED = [
 
 
 def found(new: str, stored: list[str], thresholds: Thresholds = Thresholds()) -> list[tuple[int, Signal]]:  # noqa: B008 (frozen)
-    return [(proposal.index, proposal.signal) for proposal in propose(new, stored, thresholds=thresholds)]
+    return [(proposal.place, proposal.signal) for proposal in propose(new, stored, thresholds=thresholds)]
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_character_overlap_is_the_jaccard_index(new: str, stored: list[str]) -> 
     for proposal in propose(new, stored, thresholds=thresholds, limit=100):
         if proposal.signal is Signal.CHARACTERS:
             one, other = (
-                set(Profiles([text], topics=False).texts[0]) - set(" ,?") for text in (new, stored[proposal.index])
+                set(Profiles([text], topics=False).texts[0]) - set(" ,?") for text in (new, stored[proposal.place])
             )
             assert proposal.score == pytest.approx(len(one & other) / len(one | other))
             assert proposal.score >= 0.7 - 1e-9
 
 
 def test_a_proposal_says_where_by_what_and_how_much() -> None:
-    assert propose("abc", ["abc"]) == [Proposal(index=0, signal=Signal.EXACT, score=1.0)]
+    assert propose("abc", ["abc"]) == [Proposal(place=0, signal=Signal.EXACT, score=1.0)]

@@ -23,6 +23,7 @@ class Held:
     memory_type: str
     proposals: tuple[Proposal, ...]
     entries: tuple[Entry, ...]
+    """The stored ones that are anything to one of the proposals."""
     findings: Mapping[tuple[str, str], Finding]
 
     def near(self, proposal: Proposal) -> list[Entry]:
@@ -45,22 +46,18 @@ class Prune:
         return [self._held(run, *place, group, now) for place, group in places.items()]
 
     def _held(self, run: Run, collection: str, memory_type: str, group: Sequence[Proposal], now: datetime) -> Held:
-        entries = [_stored(item) for item in self._lookup(run, collection, memory_type, now=now)]
+        stored = self._lookup(run, collection, memory_type, now=now)
         batch = [entry_of(proposal) for proposal in group]
-        findings = self._findings(group, entries) | self._batch_findings(batch)
+        near = self._pairs.proposed([proposal.content for proposal in group], [item.memory.content for item in stored])
+        entries = {old: _stored(stored[old]) for old in sorted({old for _, old in near})}
+        findings = {(batch[new].id, entries[old].id): self._finding(batch[new], entries[old]) for new, old in near}
         return Held(
             collection=collection,
             memory_type=memory_type,
             proposals=tuple(group),
-            entries=tuple(entries),
-            findings=findings,
+            entries=tuple(entries.values()),
+            findings=findings | self._batch_findings(batch),
         )
-
-    def _findings(self, group: Sequence[Proposal], entries: Sequence[Entry]) -> dict[tuple[str, str], Finding]:
-        near = self._pairs.proposed([proposal.content for proposal in group], [entry.content for entry in entries])
-        return {
-            (group[new].key, entries[old].id): self._finding(entry_of(group[new]), entries[old]) for new, old in near
-        }
 
     def _batch_findings(self, batch: Sequence[Entry]) -> dict[tuple[str, str], Finding]:
         near = self._pairs.proposed_within([entry.content for entry in batch])

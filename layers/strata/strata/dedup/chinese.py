@@ -73,8 +73,9 @@ def _cheapest(run: str) -> list[str]:
     best = [0] * (size + 1)
     cut = [0] * size
     for start in range(size - 1, -1, -1):
-        least, end = best[start + 1] + costs.get(run[start], _UNKNOWN_COST), start + 1
-        for stop in range(start + 2, min(start + longest, size) + 1):
+        first = run[start]
+        least, end = best[start + 1] + costs.get(first, _UNKNOWN_COST), start + 1
+        for stop in range(start + 2, min(start + longest.get(first, 1), size) + 1):
             cost = costs.get(run[start:stop])
             if cost is not None and cost + best[stop] < least:
                 least, end = cost + best[stop], stop

@@ -80,7 +80,7 @@ def resolve_all(new: Sequence[Statement], stored: Sequence[Existing], *, limit: 
     proposed = propose_batch([each.text for each in new], [each.text for each in stored], limit=limit)
     found = []
     for statement, proposals in zip(new, proposed, strict=True):
-        resolutions = [resolve(stored[each.index], statement) for each in proposals]
+        resolutions = [resolve(stored[each.place], statement) for each in proposals]
         related = sorted((each for each in resolutions if each.action is not Action.WRITE), key=_urgency)
         found.append(related or [Resolution(action=Action.WRITE)])
     return found

@@ -66,15 +66,27 @@ def _compounds(text: str) -> Conditions:
     return tuple(sorted((frozenset(names.split()) for names in _names(text)), key=len, reverse=True))
 
 
+@lru_cache(maxsize=1)  # read-only tables
+def _explainable() -> frozenset[str]:
+    tables = _tables()
+    parts = (names for alternatives in tables.compounds.values() for names in alternatives)
+    return frozenset().union(tables.implied, tables.twins, tables.compounds, tables.taboo, *parts)
+
+
+def fixed(items: frozenset[str]) -> frozenset[str]:
+    """Those of ``items`` that no table can explain, whatever stands on the other side; amounts may always be."""
+    return frozenset(concept for concept in items - _explainable() if "@" not in concept)
+
+
 def difference(left: Clause, right: Clause) -> Difference:
     """The unexplained concepts of two clauses, people apart; symmetric."""
-    if left.items == right.items:
-        return Difference(left=frozenset(), right=frozenset())
-    if sorted(left.items) > sorted(right.items):  # pairs are found one by one: always from the same side
+    only_left, only_right = set(left.items - right.items), set(right.items - left.items)
+    if not only_left and not only_right:
+        return _NONE
+    if only_left and only_right and min(only_left) > min(only_right):  # found one by one: always from the same side
         turned = difference(right, left)
         return Difference(left=turned.right, right=turned.left)
     shared = left.context & right.context
-    only_left, only_right = set(left.items - right.items), set(right.items - left.items)
     _drop_compounds(only_left, only_right, shared)
     _drop_compounds(only_right, only_left, shared)
     _drop_twins(only_left, only_right, shared)
@@ -87,6 +99,7 @@ def difference(left: Clause, right: Clause) -> Difference:
     return Difference(left=frozenset(only_left), right=frozenset(only_right))
 
 
+_NONE = Difference(left=frozenset(), right=frozenset())
 _MARKS = frozenset({"~bare", "~order", "~habit"})
 """What one side alone may say of itself to explain a word of the other."""
 

@@ -50,6 +50,10 @@ class PairDecision:
     keep: Keep = Keep.BOTH
 
 
+UNPROVEN = PairDecision(kind=PairKind.DISTINCT, reason="unproven")
+"""What nearly all pairs are."""
+
+
 def decide(old: str, new: str) -> PairDecision:
     """How ``new`` stands to ``old``. Pure, symmetric in its kind, some 0.1 ms."""
     if normalise(old) == normalise(new):
@@ -66,13 +70,16 @@ def decide_readings(old: Reading, new: Reading) -> PairDecision:
     found = _contradiction(old, new)
     if found:
         return PairDecision(kind=PairKind.CONFLICT, reason=found.reason, evidence=found.evidence)
-    return _refinement(old, new) or PairDecision(kind=PairKind.DISTINCT, reason="unproven")
+    return _refinement(old, new) or UNPROVEN
 
 
 def _contradiction(old: Reading, new: Reading) -> Clash | None:
     """The first clause of one that contradicts a clause of the other."""
-    found = (clash(one, other) for one in old.clauses for other in new.clauses)
-    return next((each for each in found if each), None)
+    for one in old.clauses:
+        for other in new.clauses:
+            if found := clash(one, other):
+                return found
+    return None
 
 
 def _refinement(old: Reading, new: Reading) -> PairDecision | None:

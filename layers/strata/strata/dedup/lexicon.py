@@ -64,8 +64,8 @@ class Lexicon:
     """Cost of every known Chinese word; what is frequent is cheap."""
     verbs: frozenset[str]
     """Chinese verbs no table knows."""
-    longest: int
-    """Characters of the longest Chinese word."""
+    longest: Mapping[str, int]
+    """By first character the characters of the longest Chinese word; none begins with any other."""
     stative: frozenset[str]
     """English verbs whose past tense says that it is over."""
 
@@ -91,7 +91,7 @@ def lexicon() -> Lexicon:
         english=_tree(english),
         costs=costs,
         verbs=verbs,
-        longest=max(map(len, costs)),
+        longest=_longest(costs),
         stative=frozenset(_split(load_toml("grammar.toml")["stative"]["_"])),
     )
 
@@ -198,6 +198,13 @@ def _costs(chinese: Mapping[str, Entry]) -> tuple[dict[str, int], frozenset[str]
         known = _NAME_COST if entry[0].family == "name" else _KNOWN_COST - (len(surface) == 1)
         costs[surface] = min(costs.get(surface, known), known)
     return costs, frozenset(verbs)
+
+
+def _longest(words: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for word in words:
+        found[word[0]] = max(found.get(word[0], 1), len(word))
+    return found
 
 
 _PREFIXES = frozenset("不没未别勿想要会能爱很太真就也都在正已再又还才有去来里")

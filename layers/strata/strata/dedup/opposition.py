@@ -12,16 +12,39 @@ _MOST_WORDS = 2
 
 def clash(left: Clause, right: Clause) -> Clash | None:
     """How two clauses contradict each other, or ``None``. Symmetric but for the words of the evidence."""
-    if not _of_one_mood(left, right) or left.moods & {"IF", "QUESTION"}:
+    if (left.moods or right.moods) and (not _of_one_mood(left, right) or not left.moods.isdisjoint(_NOT_SAID)):
         return None
     if left.people != right.people:
         return other_company(left, right) or other_person(left, right)
     if left.negative != right.negative:
         return opposed_signs(left, right) if left.negative else opposed_signs(right, left)
+    if left.doubled != right.doubled or not may_clash(left, right):
+        return None
     rest = difference(left, right)
-    if rest.is_empty or left.doubled != right.doubled:
+    if rest.is_empty:
         return None
     return other_value(left, right, rest) or _opposite_words(left, rest) or other_holder(left, right, rest)
+
+
+_NOT_SAID = frozenset({"IF", "QUESTION"})
+
+
+def may_clash(left: Clause, right: Clause) -> bool:
+    """Tell whether there is anything to contradict: two amounts, two words that exclude each other, or a place held by
+    one at a time.
+    """
+    if left.change == "SWITCH" or right.change == "SWITCH" or not left.slots.isdisjoint(right.slots):
+        return True
+    if not left.excluded.isdisjoint(right.items):
+        return True
+    if not left.values or not right.values:
+        return False
+    return _of_one_matter(left, right) and _of_one_matter(right, left)
+
+
+def _of_one_matter(left: Clause, right: Clause) -> bool:
+    """Tell whether nothing fixed stands on the left alone but amounts and degrees."""
+    return (left.fixed & (left.content | left.stances)) <= right.items
 
 
 def _of_one_mood(left: Clause, right: Clause) -> bool:

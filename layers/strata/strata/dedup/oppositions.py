@@ -1,6 +1,6 @@
 """The closed tables of what excludes what, and the shape of a contradiction."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,7 +20,8 @@ class Clash:
 class Oppositions:
     """``data/oppositions.toml``, read."""
 
-    exclusive: frozenset[frozenset[str]]
+    exclusive: Mapping[str, frozenset[str]]
+    """By concept those that cannot hold with it."""
     slots: Mapping[str, frozenset[str]]
     """Properties with one value at a time, and the families a value may be of; ``*`` = any."""
     topics: frozenset[str]
@@ -47,7 +48,15 @@ class Oppositions:
 
     def exclude(self, one: str, other: str) -> bool:
         """Tell whether two concepts cannot hold of one thing."""
-        return frozenset((one, other)) in self.exclusive
+        return other in self.exclusive.get(one, _NOTHING)
+
+    def excluded(self, concepts: frozenset[str]) -> frozenset[str]:
+        """The concepts that cannot hold of a thing together with one of ``concepts``."""
+        known = self.exclusive
+        return _NOTHING.union(*(known[concept] for concept in concepts if concept in known))
+
+
+_NOTHING: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=1)  # read-only tables
@@ -57,7 +66,7 @@ def oppositions() -> Oppositions:
     slots = {name: _names(families) for name, families in data["slots"].items()}
     stances, acts = data["stances"], data["acts"]
     return Oppositions(
-        exclusive=frozenset(_pairs(data["exclusive"]["_"])),
+        exclusive=_exclusive(data["exclusive"]["_"]),
         slots=slots,
         topics=_names(data["topics"]["_"]) | slots.keys(),
         rivals=_names(data["rivals"]["_"]),
@@ -78,7 +87,10 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(name.strip() for name in text.split(","))
 
 
-def _pairs(text: str) -> Iterator[frozenset[str]]:
+def _exclusive(text: str) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
     for line in text.split("\n"):
-        words = line.split()
-        yield from (frozenset((one, other)) for i, one in enumerate(words) for other in words[i + 1 :])
+        words = frozenset(line.split())
+        for word in words:
+            found[word] = found.get(word, _NOTHING) | words - {word}
+    return found

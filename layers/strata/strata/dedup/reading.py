@@ -6,8 +6,10 @@ from functools import lru_cache
 
 from strata.dedup.clauses import Group, groups
 from strata.dedup.entities import about, with_user
+from strata.dedup.explanations import fixed
 from strata.dedup.fingerprint import canonical, normalise, without_report
 from strata.dedup.mood import moods
+from strata.dedup.oppositions import oppositions
 from strata.dedup.polarity import polarity
 from strata.dedup.refinement import refined
 from strata.dedup.segment import tokens
@@ -30,7 +32,7 @@ def read(text: str) -> Reading:
     for group in cut:
         clauses.append(_clause(group, clauses[-1] if clauses else None))
     said = tuple(clause for clause in clauses if clause.tokens)
-    return Reading(text=normalise(text), clauses=said, items=frozenset().union(*(clause.items for clause in said)))
+    return Reading(text=normalise(text), clauses=said, fixed=frozenset().union(*(clause.fixed for clause in said)))
 
 
 def _segments(text: str) -> list[list[Token]]:
@@ -54,6 +56,7 @@ def _clause(group: Group, before: Clause | None) -> Clause:
     return Clause(
         tokens=said,
         items=items,
+        fixed=fixed(items),
         context=_context(counted, items, negative=sign.negative) | _marks(group, concepts) | _put(found),
         content=frozenset(concepts[Kind.THING] | concepts[Kind.ACT] | concepts[Kind.DIRECTION]),
         values=frozenset(concepts[Kind.VALUE] | concepts[Kind.TIME]),
@@ -67,6 +70,8 @@ def _clause(group: Group, before: Clause | None) -> Clause:
         doubled=sign.doubled,
         moods=found,
         change=_change(spoken),
+        excluded=oppositions().excluded(items),
+        slots=frozenset(concept for concept in items if concept in oppositions().slots),
     )
 
 

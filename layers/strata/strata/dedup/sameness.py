@@ -67,7 +67,7 @@ def same_frame(left: Clause, right: Clause) -> bool:
 
 def same_clause(left: Clause, right: Clause) -> bool:
     """Tell whether two clauses are proven to say the same. Questions are not: what is asked is not in the words."""
-    if not same_frame(left, right) or "QUESTION" in left.moods:
+    if not same_frame(left, right) or left.fixed != right.fixed or "QUESTION" in left.moods:
         return False
     return difference(left, right).is_empty and same_order(left, right)
 
@@ -76,7 +76,7 @@ def same_reading(left: Reading, right: Reading) -> bool:
     """Tell whether two texts are proven to say the same: clause by clause in any order, or as one clause each cut
     differently.
     """
-    if not left.clauses or not right.clauses:
+    if not left.clauses or not right.clauses or left.fixed != right.fixed:
         return False
     if len(left.clauses) == len(right.clauses):
         return _paired(left.clauses, right.clauses)
@@ -96,7 +96,7 @@ def _paired(left: Sequence[Clause], right: Sequence[Clause]) -> bool:
 
 def extends(less: Reading, more: Reading) -> bool:
     """Tell whether ``more`` repeats every clause of ``less`` and adds to it."""
-    if not less.clauses or len(less.clauses) > len(more.clauses):
+    if not less.clauses or len(less.clauses) > len(more.clauses) or not less.fixed <= more.fixed:
         return False
     free = list(more.clauses)
     for clause in less.clauses:
@@ -110,6 +110,8 @@ def extends(less: Reading, more: Reading) -> bool:
 def says_more(less: Clause, more: Clause) -> bool:
     """Tell whether ``more`` is ``less`` with words added, or the same; a word that limits or weakens adds nothing."""
     if (less.negative, less.doubled, less.moods) != (more.negative, more.doubled, more.moods):
+        return False
+    if not less.fixed <= more.fixed:
         return False
     if not less.people <= more.people or not _is_repeated(less, more):
         return False

@@ -13,10 +13,9 @@ _HARDLY = frozenset({"ALMOST"})
 
 def opposed_signs(no: Clause, yes: Clause) -> Clash | None:
     """A denial contradicts an affirmation of the same or of something narrower; not of something wider."""
-    if (no.limits - _HARDLY | yes.limits) & oppositions().limits or not _comparable(no, yes):
+    if not _about_the_same(no, yes) or (no.limits - _HARDLY | yes.limits) & oppositions().limits:
         return None
-    rest = difference(no, yes)
-    if not _about_the_same(no, yes) or not _covers(no, yes, rest) or not _same_doing(no, yes):
+    if not _comparable(no, yes) or not _same_doing(no, yes) or not _covers(no, yes, difference(no, yes)):
         return None
     return Clash(reason="polarity", evidence=worded(no, yes))
 

@@ -4,16 +4,17 @@ Exact, contained, sharing most characters, few edits apart, or about the same th
 anything: 不吃香菜 / 不吃芹菜 passes every character measure there is.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil
+from itertools import chain, islice
+from typing import NamedTuple
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from strata.dedup.characters import CharacterIndex, characters
+from strata.dedup.characters import CharacterIndex
 from strata.dedup.fingerprint import normalise
 from strata.dedup.topics import Topics
 
@@ -42,25 +43,19 @@ class Thresholds:
     """Share of the weight of what the poorer text is about."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """One stored text to look at."""
+class Proposal(NamedTuple):
+    """One stored text to look at. A tuple, because thousands are made for a batch."""
 
-    index: int
-    """Its place among the stored texts."""
+    place: int
+    """Where it stands among the stored texts."""
     signal: Signal
     score: float
     """In [0, 1], on the scale of its signal."""
 
 
 _DEFAULTS = Thresholds()
-_ORDER = {signal: place for place, signal in enumerate(Signal)}
 _LEAST_CONTAINED = 3
 """Characters; a shorter text is contained in half of all others."""
-_SLACK = 1e-9
-"""So that four fifths of ten are eight."""
-_CUT = "\n"
-"""Stands in no normalised text."""
 
 
 class Profiles:
@@ -80,24 +75,19 @@ class Profiles:
                 self._places.setdefault(text, []).append(index)
         self._lengths = sorted({len(text) for text in self._places})
         self._characters = CharacterIndex(self.texts)
-        self._joined = _CUT.join(self.texts)
-        self._starts = list(_starts(self.texts))
 
     def exact(self, text: str) -> Iterator[Proposal]:
         """The texts equal to normalised ``text``."""
         for index in self._places.get(text, ()):
-            yield Proposal(index=index, signal=Signal.EXACT, score=1.0)
+            yield Proposal(index, Signal.EXACT, 1.0)
 
     def containing(self, text: str, limit: int) -> Iterator[Proposal]:
-        """Up to ``limit`` texts that contain ``text``, scored by how much of them it is."""
+        """The first ``limit`` texts that contain ``text``, scored by how much of them it is."""
         if len(text) < _LEAST_CONTAINED:
             return
-        found = self._joined.find(text)
-        while found >= 0 and limit:
-            index = bisect_right(self._starts, found) - 1
-            yield Proposal(index=index, signal=Signal.CONTAINS, score=len(text) / len(self.texts[index]))
-            limit -= 1
-            found = self._joined.find(text, self._starts[index] + len(self.texts[index]))
+        found = (index for index in self._characters.holding(text) if text in self.texts[index])
+        for index in islice(found, limit):
+            yield Proposal(index, Signal.CONTAINS, len(text) / len(self.texts[index]))
 
     def contained(self, text: str) -> Iterator[Proposal]:
         """The texts that ``text`` contains."""
@@ -106,23 +96,25 @@ class Profiles:
         for length in lengths:
             for start in range(size - length + 1):
                 for index in self._places.get(text[start : start + length], ()):
-                    yield Proposal(index=index, signal=Signal.CONTAINS, score=length / size)
+                    yield Proposal(index, Signal.CONTAINS, length / size)
 
-    def sharing_characters(self, text: str, threshold: float, limit: int) -> Iterator[Proposal]:
+    def sharing_characters(self, text: str, threshold: float, limit: int) -> list[Proposal]:
         """The texts whose sets of characters overlap most."""
-        for index, score in self._characters.near(text, threshold, limit):
-            yield Proposal(index=index, signal=Signal.CHARACTERS, score=score)
+        found = self._characters.near(text, threshold, limit)
+        return [Proposal(index, Signal.CHARACTERS, score) for index, score in found]
 
     def few_edits_away(self, text: str, threshold: float, longest: int, limit: int) -> Iterator[Proposal]:
-        """The texts of at most ``longest`` characters that differ in few: each edit takes one shared character."""
-        most = min(longest, int(len(text) / threshold))
-        edits = int(max(most, len(text)) * (1 - threshold) + _SLACK)
-        least = max(1, len(characters(text)) - edits)
-        places = list(self._characters.sharing(text, least, max(1, ceil(len(text) * threshold - _SLACK)), most))
+        """The texts of at most ``longest`` characters that differ in few."""
+        places = list(self._characters.few_edits_away(text, threshold, longest))
         strings = [self.texts[place] for place in places]
         scorer = Levenshtein.normalized_similarity
         for _, score, found in process.extract(text, strings, scorer=scorer, score_cutoff=threshold, limit=limit):
-            yield Proposal(index=places[found], signal=Signal.EDITS, score=score)
+            yield Proposal(places[found], Signal.EDITS, score)
+
+    def about_the_same(self, raw: str, threshold: float, limit: int) -> Iterator[Proposal]:
+        """The texts that are about most of what ``raw`` is about."""
+        for index, score in self.topics.near(raw, threshold, limit) if self.topics else ():
+            yield Proposal(index, Signal.TOPIC, score)
 
 
 def propose(
@@ -134,8 +126,11 @@ def propose(
     if not text:
         return []
     best: dict[int, Proposal] = {}
-    for found in sorted(_signals(new, text, profiles, limit, thresholds), key=_rank):
-        best.setdefault(found.index, found)
+    for found in _signals(new, text, profiles, limit, thresholds):
+        for proposal in sorted(found, key=_rank):
+            best.setdefault(proposal.place, proposal)
+        if len(best) >= limit:
+            break  # a weaker signal takes no place of a stronger one
     return list(best.values())[:limit]
 
 
@@ -147,24 +142,17 @@ def propose_batch(
     return [propose(text, profiles, limit=limit, thresholds=thresholds) for text in new]
 
 
-def _signals(raw: str, text: str, profiles: Profiles, limit: int, thresholds: Thresholds) -> Iterator[Proposal]:
-    yield from profiles.exact(text)
-    yield from profiles.containing(text, limit)
-    yield from profiles.contained(text)
-    yield from profiles.sharing_characters(text, thresholds.characters, limit)
+def _signals(
+    raw: str, text: str, profiles: Profiles, limit: int, thresholds: Thresholds
+) -> Iterator[Iterable[Proposal]]:
+    """What each signal proposes, the strongest first."""
+    yield profiles.exact(text)
+    yield chain(profiles.containing(text, limit), profiles.contained(text))
+    yield profiles.sharing_characters(text, thresholds.characters, limit)
     if len(text) <= thresholds.short:
-        yield from profiles.few_edits_away(text, thresholds.edits, thresholds.short, limit)
-    if profiles.topics:
-        for index, score in profiles.topics.near(raw, thresholds.topic, limit):
-            yield Proposal(index=index, signal=Signal.TOPIC, score=score)
+        yield profiles.few_edits_away(text, thresholds.edits, thresholds.short, limit)
+    yield profiles.about_the_same(raw, thresholds.topic, limit)
 
 
-def _rank(proposal: Proposal) -> tuple[int, float, int]:
-    return _ORDER[proposal.signal], -proposal.score, proposal.index
-
-
-def _starts(texts: Iterable[str]) -> Iterator[int]:
-    start = 0
-    for text in texts:
-        yield start
-        start += len(text) + len(_CUT)
+def _rank(proposal: Proposal) -> tuple[float, int]:
+    return -proposal.score, proposal.place

@@ -51,6 +51,8 @@ class Clause:
     """Everything that has content, in the order it was said."""
     items: frozenset[str]
     """The concepts of ``tokens``."""
+    fixed: frozenset[str]
+    """The ``items`` that no table explains: what is fixed on one side alone makes a difference."""
     context: frozenset[str]
     """``items``, their families as ``#food`` and kinds as ``@act``: what may explain an odd word."""
     content: frozenset[str]
@@ -74,6 +76,10 @@ class Clause:
     moods: frozenset[str]
     change: str
     """``SWITCH``, ``NOW`` or empty."""
+    excluded: frozenset[str]
+    """Concepts that cannot hold together with one of ``items``."""
+    slots: frozenset[str]
+    """The ``items`` that have one value at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +89,8 @@ class Reading:
     text: str
     """The normalised text."""
     clauses: tuple[Clause, ...]
-    items: frozenset[str]
-    """All concepts, for quick comparison."""
+    fixed: frozenset[str]
+    """The fixed concepts of all clauses, for quick comparison."""
 
 
 def worded(*clauses: Clause) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from heapq import nlargest
 from math import log
 
 from strata.dedup.oppositions import oppositions
@@ -43,10 +42,13 @@ class Topics:
                 for index in places:
                     shared[index] += weight
         totals = self._total
-        near = [(weight / min(total, totals[index]), index) for index, weight in shared.items()]
-        for score, index in nlargest(limit, near):
-            if score >= threshold:
-                yield index, min(1.0, score)
+        near = [
+            (score, index)
+            for index, weight in shared.items()
+            if (score := weight / min(totals[index], total)) >= threshold
+        ]
+        for score, index in sorted(near, reverse=True)[:limit]:
+            yield index, min(1.0, score)
 
     def _weight(self, concepts: frozenset[str]) -> float:
         return sum(self._weights.get(concept, self._unseen) for concept in concepts) or 1.0
