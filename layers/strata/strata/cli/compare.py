@@ -10,7 +10,7 @@ from strata.cli.connection import as_json
 from strata.cli.eval import Numbers, key_for, progress, show_report
 from strata.cli.output import show
 from strata.errors import InputError
-from strata.evaluation import comparison, data, page, result
+from strata.evaluation import comparison, page, result, source
 from strata.evaluation.report import Report
 from strata.evaluation.runner import Place
 from strata.evaluation.subject import PROVIDERS
@@ -45,7 +45,7 @@ def compare(  # noqa: PLR0913 (its options)
 
     MemOS and Mem0 are found by STRATA_PROVIDERS_MEMOS_URL and STRATA_PROVIDERS_MEM0_URL.
     """
-    read = data.read(data_path) if data_path else None
+    read = source.read(data_path) if data_path else None
     options = Options(limit=limit, cutoffs=cutoffs, seed=seed, data=read)
     place = Place(endpoint=endpoint or "", key=key_for(endpoint, key), out=out)
     observability.set_level("ERROR")
