@@ -1,8 +1,8 @@
 """The task ``madial``: MADial-Bench, in Chinese or English; what is said in a dialogue recalls what happened before.
 
 Two files of JSON lines beside each other: ``…-memory.json`` with ``{"<id>": {"time", "event", "user-id"?}}`` and
-``…-dialogue.json`` with ``{"dialogue", "test-turn", "relevant-id", "user-id"}``. The question is the dialogue so far, up
-to the first turn in which a memory is to be mentioned. A memory without ``user-id`` belongs to the child it names.
+``…-dialogue.json`` with ``{"dialogue", "test-turn", "relevant-id", "user-id"}``. The question is the dialogue so far,
+up to the first turn in which a memory is to be mentioned. A memory without ``user-id`` belongs to the child it names.
 """
 
 import re
@@ -45,6 +45,9 @@ class Madial(RetrievalTask):
         memories = next((lines for lines in files if lines is not dialogues), None)
         if dialogues is None or memories is None:
             raise InputError("Neither file holds dialogues of MADial-Bench.")
+        for place, dialogue in enumerate(dialogues, start=1):
+            if not _is_dialogue(dialogue):
+                raise InputError(f"Dialogue {place}: 'dialogue', 'test-turn' and 'relevant-id' are expected.")
         return Material(conversations=tuple(_conversations(_memories(memories), dialogues)))
 
 
@@ -83,17 +86,19 @@ def _turn(key: str, memory: Item, person: str) -> Turn:
 
 
 def _question(place: int, dialogue: Item, memories: Mapping[str, Item]) -> Question | None:
-    lines, tests, relevant = dialogue.get("dialogue"), dialogue.get("test-turn"), dialogue.get("relevant-id")
-    if not (isinstance(lines, list) and isinstance(tests, list) and tests and isinstance(relevant, list)):
-        raise InputError(f"Dialogue {place}: 'dialogue', 'test-turn' and 'relevant-id' are expected.")
-    before = [str(line).strip() for line in lines[: int(tests[0])]]
+    before = [str(line).strip() for line in dialogue["dialogue"][: dialogue["test-turn"][0]]]
     text = "\n".join(line for line in before if line and line not in MARKS)
-    evidence = tuple(dict.fromkeys(str(one) for one in relevant if str(one) in memories))
+    evidence = tuple(dict.fromkeys(str(one) for one in dialogue["relevant-id"] if str(one) in memories))
     return Question(id=str(place), text=text, category="", evidence=evidence) if text and evidence else None
 
 
+def _is_dialogue(item: Item) -> bool:
+    lists = [item.get(name) for name in ("dialogue", "test-turn", "relevant-id")]
+    return all(isinstance(one, list) and one for one in lists) and isinstance(item["test-turn"][0], int)
+
+
 def _person(dialogue: Item) -> str:
-    for line in dialogue.get("dialogue") or ():
+    for line in dialogue["dialogue"]:
         found = _SPEAKER.match(str(line))
         if found and found[1].casefold() != ASSISTANT:
             return found[1]
