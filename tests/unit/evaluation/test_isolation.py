@@ -53,7 +53,7 @@ def test_a_platform_that_keeps_to_itself_leaks_nothing() -> None:
     found = tried(Shut)
     assert found.metrics["leakage"] == 0
     assert found.metrics["refused"] == 1.0
-    assert found.metrics["own_found"] > 0.2, "what may be seen is seen, so that silence proves something"
+    assert found.metrics["own_found"] > 0.1, "what may be seen is seen, so that silence proves something"
 
 
 def test_a_platform_that_talks_is_found_out() -> None:
