@@ -80,10 +80,11 @@ def _entry(message: Message) -> str:
     """Return a message as a JSON array; what most messages do not have is left off at its end."""
     content = message.content
     told = _quoted(content) if isinstance(content, str) else _dumps(content)
+    created = message.created_at.isoformat()
+    said = created if message.said_at is message.created_at else message.said_at.isoformat()
     fields = (
         f'{message.seq},"{message.role.value}","{message.kind.value}",{told},{_quoted(message.message_id)},'
-        f'{_quoted(message.agent_id)},{message.tokens},"{message.digest}",'
-        f'"{message.created_at.isoformat()}","{message.said_at.isoformat()}"'
+        f'{_quoted(message.agent_id)},{message.tokens},"{message.digest}","{created}","{said}"'
     )
     if message.name or message.tool_calls or message.tool_call_id or message.metadata:
         more = (message.name, message.tool_calls, message.tool_call_id, dict(message.metadata))
@@ -93,6 +94,7 @@ def _entry(message: Message) -> str:
 
 def _message(fields: Sequence[Any]) -> Message:
     seq, role, kind, content, message_id, agent_id, tokens, digest, created_at, said_at, *more = fields
+    created = _read(created_at)
     name, tool_calls, tool_call_id, metadata = more or _NOTHING_MORE
     return Message(
         seq=seq,
@@ -103,8 +105,8 @@ def _message(fields: Sequence[Any]) -> Message:
         agent_id=agent_id,
         tokens=tokens,
         digest=digest,
-        created_at=_read(created_at),
-        said_at=_read(said_at),
+        created_at=created,
+        said_at=created if said_at == created_at else _read(said_at),
         name=name,
         tool_calls=tuple(tool_calls),
         tool_call_id=tool_call_id,

@@ -149,11 +149,18 @@ def from_columns(row: tuple[Any, ...]) -> Message:
     )
 
 
-def from_packed(row: tuple[Any, ...]) -> Message:
-    """Return the message of a packed row."""
-    seq, role, kind, message_id, agent_id, tokens, digest, created_at, said_at, body = parts(row, len(READ))
-    created, said, told = instant(created_at), instant(said_at), document(body)
-    return from_columns((int(seq), role, kind, message_id, agent_id, int(tokens), digest, created, said, told))
+def from_packed(rows: Sequence[tuple[Any, ...]]) -> list[Message]:
+    """Return the messages of packed rows. Their bodies are parsed together: one call takes less than sixty."""
+    fields = [parts(row, len(READ)) for row in rows]
+    bodies = document(f"[{','.join([one[-1] for one in fields])}]")
+    return [_from_texts(texts, body) for texts, body in zip(fields, bodies, strict=True)]
+
+
+def _from_texts(texts: Sequence[str], body: JsonObject) -> Message:
+    seq, role, kind, message_id, agent_id, tokens, digest, created_at, said_at, _ = texts
+    created = instant(created_at)
+    said = created if said_at == created_at else instant(said_at)
+    return from_columns((int(seq), role, kind, message_id, agent_id, int(tokens), digest, created, said, body))
 
 
 def reading(narrowed: Callable[[Select[Any]], Select[Any]]) -> Reading[Message]:

@@ -99,11 +99,11 @@ class SqlMessageLog:
 
 def _together(connection: Connection, key: SessionKey, limit: int) -> tuple[Session, list[Message]] | None:
     rows = _SNAPSHOT.rows(connection, tenant=key.tenant, session_id=key.session_id, most=limit)
-    session = next((session_rows.from_packed(row).session for row in rows if row[0]), None)
-    if session is None:
+    found = session_rows.from_packed([row for row in rows if row[0]])
+    if not found:
         return None
-    newest = [message_rows.from_packed(row) for row in rows if not row[0]]
-    return session, sorted(newest, key=lambda message: message.seq)
+    newest = message_rows.from_packed([row for row in rows if not row[0]])
+    return found[0].session, sorted(newest, key=lambda message: message.seq)
 
 
 def _one_by_one(connection: Connection, key: SessionKey, limit: int) -> tuple[Session, list[Message]] | None:

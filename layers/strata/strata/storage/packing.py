@@ -4,7 +4,7 @@ MySQL joins the columns (``packed``), we part them again. SQLite, which is in th
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -44,15 +44,15 @@ def document(text: str) -> Any:  # noqa: ANN401 any JSON
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[T]):
-    """One query in both forms, and what makes a row of either into what it stands for."""
+    """One query in both forms, and what makes the rows of either into what they stand for."""
 
     columns: Statement
     from_columns: Callable[[tuple[Any, ...]], T]
     packed: Statement
-    from_packed: Callable[[tuple[Any, ...]], T]
+    from_packed: Callable[[Sequence[tuple[Any, ...]]], list[T]]
 
     def all(self, connection: Connection, **values: object) -> list[T]:
         """Run the query and return its rows as objects."""
         if connection.dialect.name == "mysql":
-            return [self.from_packed(row) for row in self.packed.rows(connection, **values)]
+            return self.from_packed(self.packed.rows(connection, **values))
         return [self.from_columns(row) for row in self.columns.rows(connection, **values)]

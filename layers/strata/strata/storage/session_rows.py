@@ -1,6 +1,6 @@
 """Rows of ``sessions`` to objects, and the statements that name one session."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -80,8 +80,12 @@ def from_columns(row: tuple[Any, ...]) -> SessionRow:
     return SessionRow(number=number, settled_seq=settled_seq, session=session)
 
 
-def from_packed(row: tuple[Any, ...]) -> SessionRow:
-    """Return the session of a packed row."""
+def from_packed(rows: Sequence[tuple[Any, ...]]) -> list[SessionRow]:
+    """Return the sessions of packed rows."""
+    return [_from_packed(row) for row in rows]
+
+
+def _from_packed(row: tuple[Any, ...]) -> SessionRow:
     fields = parts(row, len(_CONVERTERS))
     return from_columns(tuple(convert(field) for convert, field in zip(_CONVERTERS, fields, strict=True)))
 
