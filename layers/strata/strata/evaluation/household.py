@@ -103,7 +103,6 @@ def _counts(played: Sequence[Record]) -> dict[str, int]:
 
 def _tables(provider: str, with_memory: Sequence[Record], without: Sequence[Record]) -> list[Table]:
     modes = {f"memory: {provider}": with_memory, "without": without}
-    missed = [(*item, record["language"]) for record in with_memory for item in record["missed"]]
     return [
         Table(
             title="Households",
@@ -120,8 +119,19 @@ def _tables(provider: str, with_memory: Sequence[Record], without: Sequence[Reco
             columns=("kind", *modes),
             rows=[_kind_row(kind, list(modes.values())) for kind in _kinds(with_memory)],
         ),
-        Table(title="Facts that did not reach a context", columns=("turn", "kind", "what", "language"), rows=missed),
+        *_failures(with_memory),
     ]
+
+
+def _failures(played: Sequence[Record]) -> list[Table]:
+    """Name each fact that was missing and each pick that was wrong, so that both can be looked into."""
+    missed = [(*item, record["language"]) for record in played for item in record["missed"]]
+    touched = [(turn, dish, ", ".join(foods)) for one in played for turn, dish, foods in one["picks"] if foods]
+    found = (
+        Table(title="Facts that did not reach a context", columns=("turn", "kind", "what", "language"), rows=missed),
+        Table(title="Picks that touch a taboo", columns=("turn", "dish", "what"), rows=touched),
+    )
+    return [table for table in found if table.rows]
 
 
 def _rows(name: str, played: Sequence[Record]) -> list[list[Cell]]:

@@ -148,7 +148,7 @@ def _report(rows: Sequence[Record], owners: int) -> Report:
         },
         intervals={"leak_rate": wilson(len(leaks), len(rows))},
         counts={"attempts": len(rows), "allowed": len(allowed), "closed": len(closed), "owners": owners},
-        tables=[_by_kind(rows), _leaks(leaks)],
+        tables=[_by_kind(rows), *([_leaks(leaks)] if leaks else [])],
         notes=NOTES,
         facts={"judge": "rules or model, as configured"},
     )

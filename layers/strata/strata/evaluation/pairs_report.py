@@ -24,7 +24,7 @@ def report(rows: Sequence[Row]) -> Report:
         metrics=guard | {f"procedure_{name}": value for name, value in procedure.items()},
         intervals=_intervals(rows),
         counts={"pairs": len(rows), **{f"want_{label}": _count(rows, want=label) for label in LABELS}},
-        tables=[_shares(rows), _matrix(rows), _wrong(rows)],
+        tables=[_shares(rows), _matrix(rows), *_wrong(rows)],
         notes=NOTES,
         facts={"judge": "guard"},
     )
@@ -80,9 +80,10 @@ def _matrix(rows: Sequence[Row]) -> Table:
     return Table(title="Wanted and decided", columns=("", *LABELS), rows=lines)
 
 
-def _wrong(rows: Sequence[Row]) -> Table:
+def _wrong(rows: Sequence[Row]) -> list[Table]:
     """Everything that was not decided as wanted, wrong merges first."""
     wrong = [row for row in rows if row["decided"] != row["want"]]
     wrong.sort(key=lambda row: (row["decided"] != "merge", row["decided"] != "conflict"))
     columns = ("id", "want", "decided", "reason", "old", "new")
-    return Table(title="Decided otherwise", columns=columns, rows=[[row[name] for name in columns] for row in wrong])
+    lines = [[row[name] for name in columns] for row in wrong]
+    return [Table(title="Decided otherwise", columns=columns, rows=lines)] if wrong else []
