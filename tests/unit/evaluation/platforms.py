@@ -46,7 +46,7 @@ class Client:
     def memories(self, collection: str, **_options: object) -> list[Heard]:
         return [one for one in self._log.heard if f"user:{one.user}" == collection]
 
-    def load_context(self, session: str, user: str, _message: str, **_options: object) -> ContextResult:
+    def load_context(self, session: str, user: str, message: str, **options: object) -> ContextResult:
         own = [one for one in self._log.heard if one.session == session]
         told = [one for one in self.remembered(user) if one.session != session] if self._shared else []
         rows = [f"- (episode, today, by {self.agent_id}) {one.role}: {one.content}" for one in told]

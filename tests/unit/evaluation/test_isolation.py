@@ -63,7 +63,7 @@ def test_a_platform_that_talks_is_found_out() -> None:
 
 
 def test_kinds_are_tried_in_turn() -> None:
-    rows = {line[0]: int(line[1]) for line in tried(Shut).tables[0].rows}
+    rows = {line[0]: int(str(line[1])) for line in tried(Shut).tables[0].rows}
     assert len(rows) == 6
     assert set(rows.values()) == {20}
 

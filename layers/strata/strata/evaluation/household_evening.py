@@ -36,7 +36,7 @@ class Evening:
         self._foods: Catalogue = catalogue()
         self._name = f"{household.id}-{provider}"
         self._user = subject.scoped(self._name)
-        self._session_of = lambda name: subject.scoped(f"{self._name}-{name}")
+        self._subject = subject
         self._clients = {agent: subject.agent(agent, provider=provider) for agent in AGENTS}
         self._chance = random.Random(f"{seed}/{household.id}/evening")  # noqa: S311 reproducible, no secret
         self._top_k = top_k
@@ -170,6 +170,9 @@ class Evening:
             side=self._called(bought.side),
             side_items=words["comma"].join(household_agents.named(bought.side_items, self._foods, language)),
         )
+
+    def _session_of(self, name: str) -> str:
+        return self._subject.scoped(f"{self._name}-{name}")
 
     def _said(self, table: str, name: str, **slots: object) -> str:
         sentences = self._words[table][name]

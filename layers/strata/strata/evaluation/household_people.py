@@ -144,10 +144,11 @@ def _sentence(chance: random.Random, ways: Mapping[str, Sequence[str]]) -> str:
 def _past(chance: random.Random, bare: Household) -> Iterator[Fact]:
     """Dishes that went down well or badly; what is liked is also safe."""
     words = wording(bare.language)
-    liked = chance.sample(bare.choice(catalogue()) or [None], 1)  # type: ignore[list-item] # an empty one is redrawn
+    choice = bare.choice(catalogue())
+    liked = chance.sample(choice, min(1, len(choice)))  # without a choice the household is drawn anew
     beef = [dish for dish in catalogue().courses(MAIN) if "beef" in dish.ingredients and dish not in liked]
     for kind, dishes in ((Kind.ACCEPTED, liked), (Kind.REJECTED, chance.sample(beef, chance.choice((1, 2))))):
-        for dish in filter(None, dishes):
+        for dish in dishes:
             sentence = chance.choice(words[kind.value]["said"])
             told = _filled(sentence, chance.choice(words["people"]), dish=dish.names[bare.language][0])
             yield Fact(kind=kind, key=dish.id, text=told)

@@ -92,7 +92,7 @@ def forbids(line: Line, foods: Catalogue) -> frozenset[str]:
 
 def tastes(line: Line) -> Mapping[str, bool]:
     """Return the tastes that a line wants (True) or does not (False)."""
-    found = {}
+    found: dict[str, bool] = {}
     for taste, words in _lexicon(line.text)["tastes"].items():
         about = [clause for clause in _CLAUSE.split(line.text) if any(word in clause.casefold() for word in words)]
         if about:

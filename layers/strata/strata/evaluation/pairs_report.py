@@ -41,7 +41,7 @@ def _numbers(rows: Sequence[Row], by: str) -> dict[str, float]:
 
 
 def _intervals(rows: Sequence[Row]) -> dict[str, Interval]:
-    found = {}
+    found: dict[str, Interval] = {}
     for label in ("merge", "conflict"):
         right, decided, wanted = _parts(rows, label, "decided")
         found |= {f"{label}_precision": wilson(right, decided)} if decided else {}
