@@ -1,6 +1,8 @@
 """The client against a scripted service."""
 
 import json
+import subprocess
+import sys
 
 import httpx
 import pytest
@@ -104,3 +106,51 @@ def test_all_pages_are_followed() -> None:
 def test_waiting_for_a_run_ends_with_the_run() -> None:
     answers = [httpx.Response(200, json={"state": state}) for state in ("queued", "running", "succeeded")]
     assert Service(*answers).client().wait_for_run("r")["state"] == "succeeded"
+
+
+def test_a_delete_whose_answer_was_lost_is_done_when_nothing_is_left() -> None:
+    service = Service(httpx.ReadTimeout("late"), problem(404, "not_found"))
+    service.client().delete_memory("c", "m")
+    assert len(service.requests) == 2
+
+
+@pytest.mark.parametrize("first", [[], [httpx.ConnectError("no")]])
+def test_a_delete_of_what_was_never_there_is_not_found(first: list[Answer]) -> None:
+    with pytest.raises(NotFoundError):
+        Service(*first, problem(404, "not_found")).client().delete_memory("c", "m")
+
+
+def test_what_a_newer_service_says_besides_is_passed_over() -> None:
+    answer = {"status": "inserted", "memory_id": "m", "version": 1, "linked": ["o"], "colour": "blue"}
+    done = Service(httpx.Response(200, json=answer)).client().insert_memory("c", "t", "x")
+    assert (done.memory_id, done.linked) == ("m", ("o",))
+
+
+def test_readers_and_rights_are_typed() -> None:
+    read = {"memory_id": "m", "version": 2, "agent_id": "coach", "session_id": "s", "read_at": "2026-03-10T00:00:00Z"}
+    held = {"collection": "c", "agent_id": "shopper", "read": True, "write": False, "memory_types": ["t"]}
+    answers = [{"reads": [read]}, {"reads": [read], "written": [{"memory_id": "w"}]}, held]
+    client = Service(*[httpx.Response(200, json=answer) for answer in answers]).client()
+    assert [one.agent_id for one in client.reads("c", "m")] == ["coach"]
+    assert [one["memory_id"] for one in client.impact("c", "m").written] == ["w"]
+    assert client.register_agent("c", memory_types=["t"]).memory_types == ("t",)
+
+
+def test_the_scratch_of_a_session_is_put_and_read() -> None:
+    answers = [httpx.Response(200, json={"session_id": "s", "values": {"step": 1}})] * 3
+    service = Service(*answers)
+    client = service.client()
+    client.put_working("s", {"step": 1})
+    assert client.working("s") == {"step": 1}
+    client.clear_working("s")
+    assert [request.method for request in service.requests] == ["PUT", "GET", "DELETE"]
+
+
+def test_the_client_stands_alone() -> None:
+    """Of everything that is installed it loads httpx and what that needs; of the product, errors and the clock."""
+    loaded = "import sys, strata.client; print(*sorted(sys.modules))"
+    modules = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout.split()
+    own = {name for name in modules if name.startswith("strata.") and not name.startswith("strata.client")}
+    assert own == {"strata.clock", "strata.errors"}
+    foreign = {"pydantic", "sqlalchemy", "boto3", "redis", "aws_lambda_powertools", "numpy", "pymysql"}
+    assert foreign & {name.partition(".")[0] for name in modules} == set()

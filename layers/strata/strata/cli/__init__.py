@@ -7,7 +7,11 @@ from importlib import import_module
 import click
 
 from strata import __version__
-from strata.errors import StrataError
+from strata.errors import ConfigurationError, StrataError
+
+REFUSED = 1
+USAGE = 2
+"""Exit statuses besides 0; a missing key or a wrong setting is the command's fault, as a wrong option is."""
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "agents": ("strata.cli.agents:agents", "Agents, their profiles and keys."),
@@ -54,7 +58,7 @@ def root() -> None:
 
 
 def main() -> None:
-    """Run the command; errors of the service end with their code and hint, and exit status 1."""
+    """Run the command: exit status 1 if the service refused or a check failed, 2 if the command was not right."""
     try:
         root.main(prog_name="strata")
     except StrataError as error:
@@ -63,7 +67,7 @@ def main() -> None:
             click.echo(f"  {error.hint}", err=True)
         for finding in _findings(error):
             click.echo(f"  {finding}", err=True)
-        sys.exit(1)
+        sys.exit(USAGE if isinstance(error, ConfigurationError) else REFUSED)
 
 
 def _findings(error: StrataError) -> list[str]:

@@ -7,11 +7,14 @@ import click
 
 from strata.cli.connection import as_json, connected
 from strata.cli.operator import access, product
-from strata.cli.output import show, show_or_table, table
+from strata.cli.output import INSTANT, show_or_table, show_record, table
 from strata.client import MemoryClient
 from strata.client.transport import quoted
+from strata.sharing.undo import UndoPlan
 
 COLUMNS = ("agent_id", "target_id", "long_memory_provider", "open_long_memory", "context_rounds", "role")
+KEY_COLUMNS = ("key_id", "role", "created_at", "revoked_at")
+STEP_COLUMNS = ("memory_id", "change", "from", "to")
 
 
 @click.group()
@@ -26,19 +29,21 @@ def agents() -> None:
 @click.option("--open/--closed", "open_long_memory", default=False, help="Switch the long memory on.")
 @click.option("--rounds", default=10, show_default=True, help="Rounds of history in a context.")
 @click.option("--role", default="agent", type=click.Choice(["agent", "admin"]), show_default=True)
+@as_json
 @connected
-def put(client: MemoryClient, agent_id: str, provider: str, rounds: int, **fields: Any) -> None:  # noqa: ANN401
+def put(client: MemoryClient, agent_id: str, provider: str, rounds: int, *, as_json: bool, **fields: Any) -> None:  # noqa: ANN401
     """Create or replace an agent."""
     body = {**fields, "long_memory_provider": provider, "context_rounds": rounds}
-    show(client.call("PUT", f"/v1/agents/{quoted(agent_id)}", body))
+    show_record(client.call("PUT", f"/v1/agents/{quoted(agent_id)}", body), json_=as_json)
 
 
 @agents.command()
 @click.argument("agent_id")
+@as_json
 @connected
-def get(client: MemoryClient, agent_id: str) -> None:
+def get(client: MemoryClient, agent_id: str, *, as_json: bool) -> None:
     """Show a profile."""
-    show(client.call("GET", f"/v1/agents/{quoted(agent_id)}"))
+    show_record(client.call("GET", f"/v1/agents/{quoted(agent_id)}"), json_=as_json)
 
 
 @agents.command("list")
@@ -53,35 +58,61 @@ def list_agents(client: MemoryClient, *, as_json: bool) -> None:
 @agents.command()
 @click.argument("agent_id")
 @click.option("--role", type=click.Choice(["agent", "admin"]))
+@as_json
 @connected
-def key(client: MemoryClient, agent_id: str, role: str | None) -> None:
+def key(client: MemoryClient, agent_id: str, role: str | None, *, as_json: bool) -> None:
     """Make a key; it is shown this once."""
-    show(client.call("POST", f"/v1/agents/{quoted(agent_id)}/keys", {"role": role}, safe=False))
+    made = client.call("POST", f"/v1/agents/{quoted(agent_id)}/keys", {"role": role}, safe=False)
+    show_record(made, json_=as_json)
+
+
+@agents.command()
+@click.argument("agent_id")
+@as_json
+@connected
+def keys(client: MemoryClient, agent_id: str, *, as_json: bool) -> None:
+    """List an agent's keys, without their secrets."""
+    found = client.call("GET", f"/v1/agents/{quoted(agent_id)}/keys")
+    show_or_table(found, found["keys"], KEY_COLUMNS, json_=as_json)
 
 
 @agents.command()
 @click.argument("agent_id")
 @click.argument("key_id")
+@as_json
 @connected
-def revoke(client: MemoryClient, agent_id: str, key_id: str) -> None:
-    """Revoke a key."""
-    show(client.call("DELETE", f"/v1/agents/{quoted(agent_id)}/keys/{quoted(key_id)}"))
+def revoke(client: MemoryClient, agent_id: str, key_id: str, *, as_json: bool) -> None:
+    """Revoke a key, and list what the agent has."""
+    found = client.call("DELETE", f"/v1/agents/{quoted(agent_id)}/keys/{quoted(key_id)}")
+    show_or_table(found, found["keys"], KEY_COLUMNS, json_=as_json)
 
 
 @agents.command()
 @click.argument("agent_id")
-@click.option("--since", required=True, help="Instant with an offset, e.g. 2026-03-10T08:00:00+08:00.")
+@click.option("--since", required=True, type=INSTANT, help="Instant with an offset, e.g. 2026-03-10T08:00:00+08:00.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be taken back.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def undo(agent_id: str, since: str, *, yes: bool) -> None:
+@as_json
+def undo(agent_id: str, since: datetime, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Show what an agent wrote since an instant, ask, and take it back as new versions."""
     with product() as runtime:
-        plan = runtime.undo.of_agent(access(runtime), agent_id, datetime.fromisoformat(since))
-        rows = [
-            {"memory_id": step.memory_id, "change": step.change.value, "from": step.from_version, "to": step.to_version}
-            for step in plan.steps
-        ]
-        table(rows, ("memory_id", "change", "from", "to"))
-        if not yes:
-            click.confirm(f"Take back {len(rows)} memories?", abort=True, err=True)
-        done = runtime.undo.of_agent(access(runtime), agent_id, datetime.fromisoformat(since), dry_run=False)
-    click.echo(f"{done.applied} taken back, {len(done.kept)} left as they are")
+        plan = runtime.undo.of_agent(access(runtime), agent_id, since)
+        if not (dry_run or (as_json and yes)):
+            table(_steps(plan), STEP_COLUMNS)
+            click.echo(f"{len(plan.leaving)} copies at providers, {len(plan.kept)} memories left as they are")
+        if not dry_run and not yes:
+            click.confirm(f"Take back {len(plan.steps)} memories?", abort=True, err=True)
+        if not dry_run:
+            plan = runtime.undo.of_agent(access(runtime), agent_id, since, dry_run=False)
+    document = {"steps": _steps(plan), "left": plan.left, "leaving": plan.leaving, "applied": plan.applied}
+    if as_json or dry_run:
+        show_or_table(document, _steps(plan), STEP_COLUMNS, json_=as_json)
+    else:
+        click.echo(f"{plan.applied} taken back, {len(plan.kept)} left as they are")
+
+
+def _steps(plan: UndoPlan) -> list[dict[str, Any]]:
+    return [
+        {"memory_id": step.memory_id, "change": step.change.value, "from": step.from_version, "to": step.to_version}
+        for step in plan.steps
+    ]

@@ -52,7 +52,7 @@ def enlisted(client: MemoryClient, agent_id: str) -> MemoryClient:
 
 
 def connected(command: F) -> F:
-    """Give a command ``--endpoint``, ``--agent``, ``--key`` and ``--json``, and a ``client`` in their place."""
+    """Give a command ``--endpoint``, ``--agent`` and ``--key``, and a ``client`` in their place."""
 
     @click.option("--endpoint", help="Base URL of the service.")
     @click.option("--agent", help="Agent id to act as.")

@@ -7,7 +7,7 @@ import click
 
 from strata.cli.connection import as_json, connected
 from strata.cli.operator import access, product
-from strata.cli.output import show, show_or_table
+from strata.cli.output import show_or_table, show_record
 from strata.client import MemoryClient
 
 COLUMNS = ("memory_id", "memory_type", "content", "version", "agent_id", "updated_at")
@@ -71,70 +71,79 @@ def search(  # noqa: PLR0913 one for each option
 @click.argument("content")
 @click.option("--tag", "tags", multiple=True, help="key=value; repeat.")
 @click.option("--ttl-seconds", type=int, help="Life; 0 = for ever; default is the type's.")
+@as_json
 @connected
 def add(
     client: MemoryClient,
+    *,
     collection: str,
     memory_type: str,
     content: str,
     tags: tuple[str, ...],
     ttl_seconds: int | None,
+    as_json: bool,
 ) -> None:
     """Keep a memory, looking first."""
     done = client.insert_memory(collection, memory_type, content, metadata=_pairs(tags), ttl_seconds=ttl_seconds)
-    show(asdict(done))
+    show_record(asdict(done), json_=as_json)
 
 
 @memories.command()
 @click.argument("collection")
 @click.argument("memory_id")
+@as_json
 @connected
-def get(client: MemoryClient, collection: str, memory_id: str) -> None:
+def get(client: MemoryClient, collection: str, memory_id: str, *, as_json: bool) -> None:
     """Show one memory."""
-    show(asdict(client.get_memory(collection, memory_id)))
+    show_record(asdict(client.get_memory(collection, memory_id)), json_=as_json)
 
 
 @memories.command()
 @click.argument("collection")
 @click.argument("memory_id")
 @click.option("--reason", default="", help="Why.")
+@as_json
 @connected
-def delete(client: MemoryClient, collection: str, memory_id: str, reason: str) -> None:
+def delete(client: MemoryClient, collection: str, memory_id: str, reason: str, *, as_json: bool) -> None:
     """Delete a memory; consolidation does not bring it back."""
     client.delete_memory(collection, memory_id, reason=reason)
+    show_record({"memory_id": memory_id, "status": "deleted"}, json_=as_json)
 
 
 @memories.command()
 @click.argument("collection")
 @click.argument("memory_id")
 @click.option("--reason", default="", help="Why.")
-def restore(collection: str, memory_id: str, reason: str) -> None:
+@as_json
+def restore(collection: str, memory_id: str, reason: str, *, as_json: bool) -> None:
     """Bring a deleted or superseded memory back as a new version."""
     with product() as runtime:
         written = runtime.library.restore(access(runtime), collection, memory_id, reason=reason)
-    click.echo(f"{written.memory.memory_id} is back as version {written.memory.version}")
+    back = {"memory_id": written.memory.memory_id, "version": written.memory.version, "status": "restored"}
+    show_record(back, json_=as_json)
 
 
 @memories.command("export")
 @click.argument("collection")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-def export_lines(collection: str, file: Path) -> None:
+@as_json
+def export_lines(collection: str, file: Path, *, as_json: bool) -> None:
     """Write the memories of a collection to FILE, one JSON line each."""
     with product() as runtime, file.open("w", encoding="utf-8") as out:
         written = sum(bool(out.write(line)) for line in runtime.transfer.export(access(runtime), collection))
-    click.echo(f"{written} memories")
+    show_record({"collection": collection, "exported": written}, json_=as_json)
 
 
 @memories.command("import")
 @click.argument("collection")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def import_lines(collection: str, file: Path) -> None:
+@as_json
+def import_lines(collection: str, file: Path, *, as_json: bool) -> None:
     """Write exported memories as they were; those that are there already stay. Exit status 1 if a line was refused."""
     with product() as runtime, file.open(encoding="utf-8") as lines:
         done = runtime.transfer.import_lines(access(runtime), collection, lines)
-    click.echo(f"{done.written} written, {done.present} were there")
-    for number, reason in done.refused:
-        click.echo(f"line {number}: {reason}", err=True)
+    refused = [{"line": number, "reason": reason} for number, reason in done.refused]
+    show_record({"written": done.written, "present": done.present, "refused": refused}, json_=as_json)
     raise SystemExit(1 if done.refused else 0)
 
 

@@ -2,13 +2,33 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from strata.errors import ValidationError
+from strata.policy.retention import checked_instant
+
 MAX_CELL = 80
+
+
+class Instant(click.ParamType[datetime]):
+    """An ISO 8601 instant with an offset."""
+
+    name = "instant"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the instant; anything else is a wrong option."""
+        try:
+            return checked_instant(value, "instant")
+        except ValidationError as error:
+            self.fail(error.message, param, ctx)
+
+
+INSTANT = Instant()
 
 
 def show(document: object) -> None:

@@ -4,7 +4,7 @@ import click
 
 from strata.cli.connection import as_json
 from strata.cli.operator import product
-from strata.cli.output import show_or_table
+from strata.cli.output import show_or_table, show_record
 
 COLUMNS = ("name", "table", "ttl_seconds", "built_in")
 
@@ -17,11 +17,12 @@ def types() -> None:
 @types.command()
 @click.argument("name")
 @click.option("--ttl-seconds", default=0, show_default=True, help="Default life of its memories; 0 = for ever.")
-def add(name: str, ttl_seconds: int) -> None:
+@as_json
+def add(name: str, ttl_seconds: int, *, as_json: bool) -> None:
     """Create a type with a table of its own."""
     with product() as runtime:
         made = runtime.types.add(name, ttl_seconds, now=runtime.clock.now())
-    click.echo(f"{made.name}: table {made.table}, life {made.ttl_seconds or 'for ever'}")
+    show_record({column: getattr(made, column) for column in COLUMNS}, json_=as_json)
 
 
 @types.command("list")

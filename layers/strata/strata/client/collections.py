@@ -4,7 +4,19 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from strata.client.records import InsertResult, MemoryRecord, RollbackResult, UpdateResult, VersionRecord, record
+from strata.client.records import (
+    ImpactResult,
+    InsertResult,
+    MemoryRecord,
+    ReadRecord,
+    RegistrationRecord,
+    RollbackResult,
+    UpdateResult,
+    VersionRecord,
+    made,
+    read_record,
+    record,
+)
 from strata.client.transport import Transport, collection_path, memory_path, quoted
 
 
@@ -19,12 +31,11 @@ class CollectionCalls(Transport):
         write: bool = False,
         memory_types: Sequence[str] | None = None,
         expires_at: str | None = None,
-    ) -> Mapping[str, Any]:
+    ) -> RegistrationRecord:
         """Declare what this agent needs in a collection; refused beyond the collection's policy (NotFoundError)."""
         body = {"read": read, "write": write, "memory_types": memory_types, "expires_at": expires_at}
         path = f"{collection_path(collection)}/registrations/{quoted(self.agent_id)}"
-        document: Mapping[str, Any] = self.call("PUT", path, body)
-        return document
+        return made(RegistrationRecord, self.call("PUT", path, body))
 
     def search_similar(
         self,
@@ -72,7 +83,7 @@ class CollectionCalls(Transport):
             **flags,
         }
         answer = self.call("POST", f"{collection_path(collection)}/memories", body)
-        return InsertResult(**{**answer, "linked": tuple(answer["linked"])})
+        return made(InsertResult, answer)
 
     def get_memory(self, collection: str, memory_id: str) -> MemoryRecord:
         """Return one memory. Raises NotFoundError."""
@@ -111,13 +122,14 @@ class CollectionCalls(Transport):
         return UpdateResult(memory=record(answer["memory"]), conflict=answer["conflict"])
 
     def delete_memory(self, collection: str, memory_id: str, *, reason: str = "") -> None:
-        """Delete; history stays for admins, and consolidation does not bring it back."""
-        self.call("DELETE", memory_path(collection, memory_id), query={"reason": reason or None})
+        """Delete; history stays for admins, and consolidation does not bring it back. Raises NotFoundError."""
+        query = {"reason": reason or None}
+        self.call("DELETE", memory_path(collection, memory_id), query=query, gone_is_done=True)
 
     def history(self, collection: str, memory_id: str) -> list[VersionRecord]:
         """Return every version, oldest first."""
         answer = self.call("GET", f"{memory_path(collection, memory_id)}/history")
-        return [VersionRecord(**item) for item in answer["versions"]]
+        return [made(VersionRecord, item) for item in answer["versions"]]
 
     def rollback(
         self, collection: str, memory_id: str, version: int, *, dry_run: bool = False, reason: str = ""
@@ -125,18 +137,15 @@ class CollectionCalls(Transport):
         """Bring back the content of a version as a new version; ``dry_run`` only shows the readers."""
         body = {"version": version, "dry_run": dry_run, "reason": reason}
         answer = self.call("POST", f"{memory_path(collection, memory_id)}/rollback", body, safe=dry_run)
-        return RollbackResult(
-            memory=record(answer["memory"]), readers=tuple(answer["readers"]), applied=answer["applied"]
-        )
+        readers = tuple(map(read_record, answer["readers"]))
+        return RollbackResult(memory=record(answer["memory"]), readers=readers, applied=answer["applied"])
 
-    def reads(self, collection: str, memory_id: str, *, version: int | None = None) -> list[Mapping[str, Any]]:
+    def reads(self, collection: str, memory_id: str, *, version: int | None = None) -> list[ReadRecord]:
         """Return who has read a memory, newest first."""
         answer = self.call("GET", f"{memory_path(collection, memory_id)}/reads", query={"version": version})
-        return list(answer["reads"])
+        return [read_record(item) for item in answer["reads"]]
 
-    def impact(self, collection: str, memory_id: str, *, version: int | None = None) -> Mapping[str, Any]:
+    def impact(self, collection: str, memory_id: str, *, version: int | None = None) -> ImpactResult:
         """Return who has read a memory and what those sessions wrote afterwards."""
-        answer: Mapping[str, Any] = self.call(
-            "GET", f"{memory_path(collection, memory_id)}/impact", query={"version": version}
-        )
-        return answer
+        answer = self.call("GET", f"{memory_path(collection, memory_id)}/impact", query={"version": version})
+        return ImpactResult(reads=tuple(map(read_record, answer["reads"])), written=tuple(answer["written"]))

@@ -1,8 +1,13 @@
 """What the client returns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +72,45 @@ class VersionRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRecord:
+    """One delivery of one version of a memory."""
+
+    memory_id: str
+    version: int
+    agent_id: str
+    session_id: str
+    request_id: str = ""
+    collection: str = ""
+    read_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImpactResult:
+    """Who has read a memory, and the versions their sessions wrote afterwards."""
+
+    reads: tuple[ReadRecord, ...]
+    written: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackResult:
     """Who has read what a rollback replaces, and the memory as it is now."""
 
     memory: MemoryRecord
-    readers: tuple[Mapping[str, Any], ...]
+    readers: tuple[ReadRecord, ...]
     applied: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrationRecord:
+    """What an agent may do in a collection; ``memory_types`` None = every type allowed there."""
+
+    collection: str
+    agent_id: str
+    read: bool
+    write: bool
+    memory_types: tuple[str, ...] | None = None
+    expires_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +139,19 @@ class ContextResult:
     working: Mapping[str, Any]
 
 
+def made(kind: type[R], item: Mapping[str, Any]) -> R:
+    """Return a record of what a service answered; what a newer one says besides is passed over."""
+    known = {one.name for one in fields(kind)}
+    values = {name: value for name, value in item.items() if name in known}
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return kind(**{**values, **lists})
+
+
 def record(item: Mapping[str, Any]) -> MemoryRecord:
-    lists = {key: tuple(item[key]) for key in ("signals", "linked") if key in item}
-    return MemoryRecord(**{**item, **lists})
+    """Return a memory."""
+    return made(MemoryRecord, item)
+
+
+def read_record(item: Mapping[str, Any]) -> ReadRecord:
+    """Return a delivery."""
+    return made(ReadRecord, item)

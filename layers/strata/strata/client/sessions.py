@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from strata import errors
-from strata.client.records import AppendResult, ContextResult
+from strata.client.records import AppendResult, ContextResult, made
 from strata.client.transport import Transport, quoted, session_path
 
 
@@ -19,7 +19,7 @@ class SessionCalls(Transport):
         numbered = [{"message_id": uuid.uuid4().hex, **message} for message in messages]
         body = {"user_id": user_id, "messages": numbered, "zone": zone}
         answer = self.call("POST", f"{session_path(session_id)}/messages", body)
-        return AppendResult(**{**answer, "messages": tuple(answer["messages"]), "skipped": tuple(answer["skipped"])})
+        return made(AppendResult, answer)
 
     def messages(
         self, session_id: str, *, before: int | None = None, limit: int | None = None
@@ -37,6 +37,24 @@ class SessionCalls(Transport):
         """End a session and return the id of the run that settles it."""
         answer = self.call("POST", f"{session_path(session_id)}/end", {})
         return str(answer["run_id"])
+
+    def resume_session(self, session_id: str) -> Mapping[str, Any]:
+        """Open an ended session again; an append does so by itself."""
+        answer: Mapping[str, Any] = self.call("POST", f"{session_path(session_id)}/resume", {})
+        return answer
+
+    def put_working(self, session_id: str, values: Mapping[str, Any]) -> None:
+        """Replace the session's working memory: a small scratch with a short life, never consolidated."""
+        self.call("PUT", f"{session_path(session_id)}/working", {"values": dict(values)})
+
+    def working(self, session_id: str) -> Mapping[str, Any]:
+        """Return the session's working memory; empty if there is none (any more)."""
+        answer: Mapping[str, Any] = self.call("GET", f"{session_path(session_id)}/working")["values"]
+        return answer
+
+    def clear_working(self, session_id: str) -> None:
+        """Forget the session's working memory."""
+        self.call("DELETE", f"{session_path(session_id)}/working")
 
     def run(self, run_id: str) -> Mapping[str, Any]:
         """Return a consolidation run."""
@@ -61,5 +79,4 @@ class SessionCalls(Transport):
         """Load everything one request needs; ``options`` are the fields of ``POST /v1/context``."""
         body = {"session_id": session_id, "user_id": user_id, "message": message, **options}
         answer = self.call("POST", "/v1/context", body)
-        tuples = {key: tuple(answer[key]) for key in ("messages", "dropped", "degraded")}
-        return ContextResult(**{**answer, **tuples})
+        return made(ContextResult, answer)

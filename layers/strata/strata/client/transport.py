@@ -50,14 +50,24 @@ class Transport:
         self._http.close()
 
     def call(
-        self, method: str, path: str, body: object = None, *, query: Mapping[str, Any] | None = None, safe: bool = True
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        safe: bool = True,
+        gone_is_done: bool = False,
     ) -> Any:  # noqa: ANN401 the parsed answer
         """Make one call and return the parsed answer; ``safe`` allows repeats.
+
+        ``gone_is_done``: if an answer got lost, a repeat that finds nothing any more has its answer: None.
 
         Raises:
             StrataError: the class that belongs to the problem's code; TransientError if no answer came.
         """
         parameters = {key: value for key, value in (query or {}).items() if value is not None}
+        lost = False
         for attempt in range(self._retries + 1):
             last = attempt == self._retries
             try:
@@ -66,11 +76,14 @@ class Transport:
                 if last or not (safe or isinstance(error, httpx.ConnectError)):
                     message = f"No answer from the service: {type(error).__name__}"
                     raise errors.TransientError(message) from error
+                lost = lost or not isinstance(error, httpx.ConnectError)
                 self._clock.sleep(_pause(attempt, None))
                 continue
             if answer.status_code in RETRIED_STATUS and safe and not last:
                 self._clock.sleep(_pause(attempt, answer.headers.get("retry-after")))
                 continue
+            if gone_is_done and lost and answer.status_code == httpx.codes.NOT_FOUND:
+                return None
             return _document(answer)
         raise errors.TransientError
 
