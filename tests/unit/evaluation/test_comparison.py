@@ -1,11 +1,12 @@
 """Providers side by side: one table of all numbers, and a word about those that could not be measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
-from strata.errors import InputError, ProviderUnavailableError
+from strata.errors import ConfigurationError, InputError, ProviderUnavailableError, StrataError
 from strata.evaluation import comparison, page, task
 from strata.evaluation.comparison import Comparison
 from strata.evaluation.report import Curves, Distribution, Report, Table
@@ -119,3 +120,48 @@ def test_each_provider_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pyte
     assert (tmp_path / "native" / "result.json").exists()
     with pytest.raises(ProviderUnavailableError):
         comparison.compared("quick", Options(), ["none"], Place(out=tmp_path), lambda *_: None)
+
+
+class Probed:
+    """A product whose provider fails as often as it is told to."""
+
+    def __init__(self, codes: list[str]) -> None:
+        self._codes = codes
+
+    def agent(self, _name: str) -> "Probed":
+        return self
+
+    def scoped(self, name: str) -> str:
+        return name
+
+    def load_context(self, *_arguments: object, **_options: object) -> object:
+        code = self._codes.pop(0)
+        return type("Loaded", (), {"degraded": [{"part": "long_term", "code": code}] if code else []})()
+
+
+@pytest.mark.parametrize(
+    ("codes", "why"),
+    [
+        (["", "", ""], ""),
+        (["provider_timeout", "", "provider_timeout"], ""),
+        (["provider_unavailable", "circuit_open", "circuit_open"], "It does not answer (provider_unavailable)."),
+        (["mode_not_supported"] * 3, ""),
+    ],
+)
+def test_a_provider_is_absent_if_it_never_answers(monkeypatch: pytest.MonkeyPatch, codes: list[str], why: str) -> None:
+    monkeypatch.setattr(comparison, "_opened", lambda *_: nullcontext(Probed(codes)))
+    assert comparison._why_not("memos", Place()) == why
+
+
+@pytest.mark.parametrize("error", [ConfigurationError("No address.", hint="Set one."), ProviderUnavailableError()])
+def test_a_provider_is_absent_if_the_product_cannot_be_opened_for_it(
+    monkeypatch: pytest.MonkeyPatch, error: StrataError
+) -> None:
+    @contextmanager
+    def shut(*_: object) -> Iterator[Probed]:
+        raise error
+        yield Probed([])  # what makes it a generator
+
+    monkeypatch.setattr(comparison, "_opened", shut)
+    assert error.message in comparison._why_not("mem0", Place())
+    assert comparison._why_not("native", Place()) == ""

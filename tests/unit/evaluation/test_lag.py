@@ -41,6 +41,12 @@ def test_what_is_never_readable_is_counted_apart(monkeypatch: pytest.MonkeyPatch
     assert found.metrics["readable_p50_ms"] == 0.0
 
 
+def test_without_a_provider_one_look_is_enough() -> None:
+    platform = Deaf()
+    platform.provider = "none"
+    assert measured(platform).counts["never_readable"] == 4
+
+
 def test_every_session_says_another_word() -> None:
     platform = Platform()
     measured(platform)

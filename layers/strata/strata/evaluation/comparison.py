@@ -10,10 +10,12 @@ from strata.errors import ConfigurationError, InputError, StrataError
 from strata.evaluation import result, subject
 from strata.evaluation.report import Cell, Curves, Distribution, Report, Table
 from strata.evaluation.runner import Outcome, Place, Watch, evaluate
+from strata.evaluation.subject import Subject
 from strata.evaluation.task import Options, task_named
 
 REMOTE = frozenset({"memos", "mem0"})
-PROBE_MS = 5_000
+PROBE_MS, PROBES = 5_000, 3
+"""One late answer does not make a provider absent."""
 UNREACHABLE = frozenset(
     "provider_unavailable provider_timeout provider_rejected provider_protocol circuit_open deadline_exceeded".split()
 )
@@ -96,15 +98,20 @@ def _why_not(provider: str, place: Place) -> str:
         return ""
     try:
         with tempfile.TemporaryDirectory(prefix="strata-probe-") as folder, _opened(place, folder, provider) as probed:
-            loaded = probed.agent("probe").load_context(
-                probed.scoped("probe"), probed.scoped("nobody"), "Is anybody there?", deadline_ms=PROBE_MS
-            )
+            failures = [_failure(probed) for _ in range(PROBES)]
     except ConfigurationError as error:
         return f"{error.message} {error.hint or ''}".strip()
     except StrataError as error:
         return f"{error.code}: {error.message}"
-    failed = [one for one in loaded.degraded if one["code"] in UNREACHABLE]
-    return f"It does not answer ({failed[0]['code']})." if failed else ""
+    return f"It does not answer ({failures[0]})." if all(failures) else ""
+
+
+def _failure(probed: Subject) -> str:
+    """Ask once and return the code under which the provider failed; empty if it answered."""
+    loaded = probed.agent("probe").load_context(
+        probed.scoped("probe"), probed.scoped("nobody"), "Is anybody there?", deadline_ms=PROBE_MS
+    )
+    return next((one["code"] for one in loaded.degraded if one["code"] in UNREACHABLE), "")
 
 
 def _opened(place: Place, folder: str, provider: str) -> Any:  # noqa: ANN401 either context manager
