@@ -1,15 +1,18 @@
 """What speaks for a memory besides its words, and how signals become one score."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from strata.model.context import SearchMode
+from strata.ranking import signals
 from strata.ranking.field import Field
 from strata.ranking.fusion import PRIOR_ROWS, fused, standardised
-from strata.ranking.mix import EPISODES, FACTS
+from strata.ranking.mix import EPISODES, FACTS, Mix
 from strata.ranking.query import prepared
 from strata.ranking.shelf import Entry, Shelf
-from tests.unit.ranking.shelves import MARCH, asking, entry, names, search, shelf_of, texts, vector
+from tests.unit.ranking.shelves import MARCH, asking, background, entry, names, search, shelf_of, texts, vector
 
 
 def turns(*said: str, speakers: tuple[str, ...] = ("Ann", "Bob"), **fields: object) -> Shelf:
@@ -112,6 +115,30 @@ def test_neighbours_speak_for_a_turn() -> None:
 def test_a_turn_that_only_asks_stands_behind_one_that_says() -> None:
     shelf = turns("you like the green tea?", "you like the green tea.")
     assert score(shelf, "green tea", "t1") > score(shelf, "green tea", "t0")
+
+
+def test_a_turn_that_answers_stands_before_one_that_does_not() -> None:
+    shelf = turns("Anything new?", "green tea", "Nothing new.", "green tea")
+    assert score(shelf, "green tea", "t1") > score(shelf, "green tea", "t3")
+
+
+def test_what_is_near_to_everything_stands_behind_what_is_near_to_the_question() -> None:
+    crowd = [entry(f"c{number}", f"row {number}", vector=vector(1, 0, 0, number / 50)) for number in range(10)]
+    hub = entry("hub", "row x", vector=vector(1, 0.45, 0, 0))
+    own = entry("own", "row y", vector=vector(0.55, 0.45, 0.7, 0))
+    shelf = shelf_of([*crowd, hub, own], dimensions=4)
+    asked = vector(0.9, 0.4, 0.2, 0)
+    plain = Mix(semantic=1.0, keyword=0.0)
+    assert names(search(shelf, "?", vector=asked, mix=plain))[0] == "hub"
+    assert names(search(shelf, "?", vector=asked, mix=replace(plain, common=0.6)))[0] == "own"
+
+
+def test_what_is_common_is_measured_within_a_script() -> None:
+    latin = [entry(f"l{number}", "green tea", vector=vector(1, 0, 0, 0)) for number in range(9)]
+    dense = [entry(f"d{number}", "绿茶", vector=vector(0.6, 0.8, 0, 0)) for number in range(2)]
+    shelf = shelf_of([*latin, *dense, entry("bare", "green tea")], dimensions=4)
+    query = prepared("tea", vector=vector(1, 0, 0, 0), now=0.0)
+    assert signals.common(Field.of([shelf]), query, background) == pytest.approx(np.zeros(12), abs=1e-5)
 
 
 def test_a_question_with_a_photo_is_still_a_question() -> None:

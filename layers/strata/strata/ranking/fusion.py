@@ -44,7 +44,10 @@ def fused(field: Field, asking: Asking) -> Scored:
     keyword = signals.keyword(field, query, asking.statistics)
     total = weights.keyword * standardised(keyword, counted, prior)
     if semantic is not None:
-        total += weights.semantic * standardised(semantic, counted, SEMANTIC_PRIOR)
+        own = (
+            semantic - weights.common * signals.common(field, query, asking.background) if weights.common else semantic
+        )
+        total += weights.semantic * standardised(own, counted, SEMANTIC_PRIOR)
     if weights.window:
         total += weights.window * standardised(signals.window(field, query), counted, prior)
     total = _with_surroundings(field, _with_named(field, query, weights, total), query, weights)
@@ -78,9 +81,10 @@ def _with_named(field: Field, query: Query, weights: Mix, total: Array) -> Array
 def _with_surroundings(field: Field, total: Array, query: Query, weights: Mix) -> Array:
     if any(weights.neighbours):
         total = total + _neighbours(field, total, weights)
-    if weights.question or weights.length:
-        said = np.log(np.maximum(field.column("length"), 1.0))
-        total = total - weights.question * field.column("question") + weights.length * said
+    if weights.question or weights.length or weights.answer:
+        asks, said = field.column("question"), np.log(np.maximum(field.column("length"), 1.0))
+        answers = shifted(asks, field.links("previous"))
+        total = total - weights.question * asks + weights.answer * answers + weights.length * said
     speakers = signals.speaker_named(field, query) if weights.speaker else None
     return total if speakers is None else total + weights.speaker * speakers
 

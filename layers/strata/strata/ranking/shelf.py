@@ -143,6 +143,12 @@ class Shelf:
         """Return the cosine of every slot with a query, or None if there are no vectors."""
         return self.vectors.cosines(query, self.size) if self.vectors is not None else None
 
+    def nearness(self) -> Array:
+        """Return how near every slot is to the mean of the shelf; 0 for those without a vector."""
+        if self.vectors is None:
+            raise LookupError(self.label)
+        return self.vectors.nearness(self.size)
+
     def _describe(self, columns: Columns, slot: int, entry: Entry, words: int) -> None:
         embedded = self.vectors is not None and entry.vector is not None and self.vectors.put(slot, entry.vector)
         columns.put(slot, {**_features(entry, words), "live": 1, "embedded": embedded})

@@ -63,6 +63,14 @@ def semantic(field: Field, query: Query, background: Background) -> Array | None
     return joined(known) if known and len(known) == len(parts) else None
 
 
+def common(field: Field, query: Query, background: Background) -> Array:
+    """Return how much more than others of its script each row is like everything around it, in the same deviations.
+
+    Some texts are near to every question, because they are near to everything. Needs vectors on every shelf.
+    """
+    return joined([_above_others(shelf, query, background) for shelf in field.shelves])
+
+
 def speaker_named(field: Field, query: Query) -> Array | None:
     """Return which rows were said by someone the question names, unless it names nobody or everybody."""
     if not any(shelf.speakers.numbers for shelf in field.shelves):
@@ -98,6 +106,17 @@ def _above_background(shelf: Shelf, query: Query, background: Background) -> Arr
     above = np.where(script, (cosines - dense) / dense_deviation, (cosines - latin) / latin_deviation)
     above[~shelf.column("embedded")] = 0.0
     return above
+
+
+def _above_others(shelf: Shelf, query: Query, background: Background) -> Array:
+    found, embedded, dense = np.zeros(shelf.size), shelf.column("embedded"), shelf.column("dense_script")
+    near = shelf.nearness()
+    for script in (False, True):
+        rows = embedded & (dense == script)
+        if rows.any():
+            _, deviation = background(script + query.dense_script, question=not query.passage)
+            found[rows] = (near[rows] - near[rows].mean()) / deviation
+    return found
 
 
 def _date_fit(date: NamedDate, years: Array, months: Array, days: Array) -> Array:
