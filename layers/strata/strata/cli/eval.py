@@ -109,15 +109,21 @@ def key_for(endpoint: str | None, key: str | None) -> str:
 def progress(*, shown: bool) -> Iterator[Watch]:
     """A bar for each kind of step, on the error stream, so that what is printed can be piped."""
     columns = (TextColumn("{task.description:>12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not shown) as progress:
-        bars: dict[str, TaskID] = {}
+    shown_bars = Progress(*columns, console=Console(stderr=True), disable=not shown)
+    bars: dict[str, TaskID] = {}
 
-        def watch(kind: str, done: int, total: int) -> None:
-            if kind not in bars:
-                bars[kind] = progress.add_task(kind, total=total)
-            progress.update(bars[kind], completed=done)
+    def watch(kind: str, done: int, total: int) -> None:
+        if not bars:
+            shown_bars.start()
+        if kind not in bars:
+            bars[kind] = shown_bars.add_task(kind, total=total)
+        shown_bars.update(bars[kind], completed=done)
 
+    try:
         yield watch
+    finally:
+        if bars:
+            shown_bars.stop()
 
 
 def show_report(report: Report, written: tuple[Path, ...]) -> None:

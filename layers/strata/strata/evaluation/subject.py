@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from strata import observability
 from strata.client import MemoryClient
 from strata.client.transport import quoted
-from strata.errors import ConfigurationError, ForbiddenError, InputError, StrataError
+from strata.errors import ConfigurationError, ForbiddenError, InputError, TransientError
 
 if TYPE_CHECKING:
     from strata.ports import Chat, Embedder
@@ -89,9 +91,10 @@ def remote(endpoint: str, key: str, scope: str, provider: str) -> Iterator[Subje
     """A running service. Raises InputError (no key), StrataError (it does not answer, or refuses the key)."""
     if not key:
         raise InputError("A running service wants a key.", hint="Give --key, or STRATA_CLI_KEY.")
+    _require_url(endpoint)
     subject = Subject(endpoint=endpoint, key=key, scope=scope, provider=provider, chat=_configured_chat())
     try:
-        subject.admin().call("GET", "/v1/health")
+        _require_strata(subject)
         yield subject
     finally:
         subject.close()
@@ -111,6 +114,7 @@ def private(folder: Path, scope: str, provider: str) -> Iterator[Subject]:
     stack.start()
     try:
         stack.wait_ready()
+        observability.set_level("CRITICAL")  # logs go where results are printed; what fails is told by its run
         runtime = bootstrap.runtime()
         _require_address(runtime.settings.providers, provider)
         embedder = runtime.embedder if runtime.embedder.name else None
@@ -130,6 +134,26 @@ def private(folder: Path, scope: str, provider: str) -> Iterator[Subject]:
         stack.stop()
 
 
+def _require_url(endpoint: str) -> None:
+    try:
+        parts = urlsplit(endpoint)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise InputError(f"{endpoint!r} is not the address of a service.", hint="Give --endpoint http://host:port.")
+
+
+def _require_strata(subject: Subject) -> None:
+    try:
+        health = subject.admin().call("GET", "/v1/health")
+    except TransientError as error:
+        raise TransientError(f"{subject.endpoint} does not answer.", hint="Is the service up there?") from error
+    except ValueError:  # an answer that is not JSON
+        health = None
+    if not isinstance(health, dict) or "dependencies" not in health:
+        raise InputError(f"{subject.endpoint} is not a Strata service.")
+
+
 def _require_address(providers: Any, provider: str) -> None:  # noqa: ANN401 the section of the settings
     if provider == "memos" and not providers.memos_url:
         raise ConfigurationError("MemOS has no address.", hint="Set STRATA_PROVIDERS_MEMOS_URL.")
@@ -144,6 +168,3 @@ def _configured_chat() -> "Chat | None":
 
     chat = open_chat(Settings.from_env().inference, secret_text)
     return chat if chat.model else None
-
-
-__all__ = ["PROVIDERS", "StrataError", "Subject", "private", "remote"]

@@ -5,12 +5,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from strata.client import MemoryClient
+from strata.clock import SystemClock
 from strata.evaluation.retrieval.material import Conversation, Session, Turn
 from strata.evaluation.subject import Subject
 from strata.evaluation.task import Record
 
 PER_APPEND = 100
 SETTLED_WITHIN_SECONDS = 900.0
+INDEXED_WITHIN_SECONDS = 60.0
+"""Without one more turn indexed for so long, no more will be."""
+PAUSE_SECONDS = 0.05
 EPISODE = "episode"
 SENTENCE = "user_preference"
 """The type of sentences that are put in as they are."""
@@ -25,19 +29,24 @@ def user_of(subject: Subject, conversation: Conversation) -> str:
     return subject.scoped(conversation.id)
 
 
-def settled(subject: Subject, conversation: Conversation, session: Session) -> Record:
-    """Put a session through append and end, and wait until it is settled. Doing it again changes nothing."""
+def settled(subject: Subject, conversation: Conversation, session: Session, *, indexed: bool) -> Record:
+    """Put a session through append and end, and wait until it is settled; ``indexed`` waits for its turns as well.
+
+    Doing it again changes nothing.
+    """
     client, session_id = subject.agent(), subject.scoped(f"{conversation.id}:{session.id}")
     started = time.perf_counter()
     turn_of = _appended(client, session_id, user_of(subject, conversation), session)
     appended = time.perf_counter()
     run = client.wait_for_run(client.end_session(session_id), timeout_seconds=SETTLED_WITHIN_SECONDS)
+    is_indexed = not indexed or _is_indexed(client, user_of(subject, conversation), session_id, len(turn_of))
     return {
         "session_id": session_id,
         "turns": turn_of,
         "append_ms": 1_000 * (appended - started),
         "settle_ms": 1_000 * (time.perf_counter() - appended),
         "state": run["state"],
+        "indexed": is_indexed,
         "error": run["error_code"],
         "judge": " ".join(filter(None, (run["judge"], run["model"]))),
         "facts": _sources(run, turn_of),
@@ -75,6 +84,7 @@ def inserted(subject: Subject, conversation: Conversation, session: Session) -> 
         "append_ms": 0.0,
         "settle_ms": 1_000 * (time.perf_counter() - started),
         "state": "succeeded",
+        "indexed": True,
         "error": "",
         "judge": "",
         "facts": facts,
@@ -91,6 +101,20 @@ def _appended(client: MemoryClient, session_id: str, user_id: str, session: Sess
         answer = client.append(session_id, user_id, messages)
         turn_of |= {str(stored["seq"]): turn.id for stored, turn in zip(answer.messages, batch, strict=True)}
     return turn_of
+
+
+def _is_indexed(client: MemoryClient, user_id: str, session_id: str, turns: int) -> bool:
+    """Wait until the native library has the turns of a session: a run succeeds before that. False if none come."""
+    clock = SystemClock()
+    found, since = 0, clock.monotonic()
+    while clock.monotonic() - since < INDEXED_WITHIN_SECONDS:
+        there = sum(place[0] == session_id for _, place in _episodes(client, f"user:{user_id}"))
+        if there >= turns:
+            return True
+        if there > found:
+            found, since = there, clock.monotonic()
+        clock.sleep(PAUSE_SECONDS)
+    return False
 
 
 def _message(session_id: str, place: int, turn: Turn) -> Mapping[str, Any]:

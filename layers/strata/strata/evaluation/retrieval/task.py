@@ -24,6 +24,7 @@ are counted apart (standing_tokens).
 loaded_recall and loaded_tokens are of a context load without any option: sentences first, then turns, default budget.
 Evidence labels are not complete: other turns may answer as well, so that every recall here understates.""".splitlines()
 """How to read the numbers, a sentence each."""
+SESSION = "session:"
 DENSE_APART = "Dense alone is left out: over an endpoint there are no vectors of the service to take."
 
 
@@ -75,10 +76,12 @@ def _steps(conversation: Conversation, options: Options) -> Iterator[Step]:
         yield from answering.steps(conversation)
 
 
-def _settle(conversation: Conversation, session: Session, subject: Subject, _done: Records) -> Record:
+def _settle(conversation: Conversation, session: Session, subject: Subject, done: Records) -> Record:
     if conversation.is_sentences and not _is_external(subject.provider):
         return settling.inserted(subject, conversation, session)
-    return settling.settled(subject, conversation, session)
+    gave_up = any(not record["indexed"] for step, record in done.items() if step.startswith(SESSION))
+    indexed = subject.provider == "native" and not gave_up
+    return settling.settled(subject, conversation, session, indexed=indexed)
 
 
 def _origins(conversation: Conversation, subject: Subject, done: Records) -> Record:
@@ -126,7 +129,7 @@ def question_id(conversation: Conversation, question: Question) -> str:
 
 
 def _session_id(conversation: Conversation, session: Session) -> str:
-    return f"session:{conversation.id}:{session.id}"
+    return f"{SESSION}{conversation.id}:{session.id}"
 
 
 def _origins_id(conversation: Conversation) -> str:
@@ -154,6 +157,7 @@ def _counts(
         "questions": sum(one.question.counts for one in asked),
         "questions_apart": sum(not one.question.counts for one in asked),
         "facts": sum(len(session["facts"]) for session in sessions),
+        "sessions_not_indexed": sum(not session["indexed"] for session in sessions),
         "failed_runs": sum(session["state"] != "succeeded" for session in sessions),
     }
 
