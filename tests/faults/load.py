@@ -40,6 +40,7 @@ class Account:
     refused: int = 0
     wrong: list[str] = field(default_factory=list)
     slowest: float = 0.0
+    """Of all calls, whoever made them; seconds."""
     reads: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -61,9 +62,13 @@ class Account:
                 self.refused += 1
             return False
         finally:
-            with self.lock:
-                self.slowest = max(self.slowest, time.monotonic() - began)
+            self.took(began)
         return True
+
+    def took(self, began: float) -> None:
+        """Note how long a call took that began at an instant."""
+        with self.lock:
+            self.slowest = max(self.slowest, time.monotonic() - began)
 
 
 def write(at: Desk, account: Account, key: SessionKey, writer: str, messages: int, pause: float = 0.0) -> None:
@@ -72,12 +77,15 @@ def write(at: Desk, account: Account, key: SessionKey, writer: str, messages: in
         content = f"{writer}-{number}"
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         while True:
+            began = time.monotonic()
             try:
                 answered = at.say(key, content, message_id=content)
             except TransientError:
+                account.took(began)
                 assert time.monotonic() < give_up_at, "never acknowledged"
                 time.sleep(0.05)
                 continue
+            account.took(began)
             account.acknowledge(key, content, answered.messages[0].seq)
             break
         time.sleep(pause)
