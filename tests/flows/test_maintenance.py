@@ -1,26 +1,31 @@
 """Scheduled work: the purge, the weekly report, and the rights of users over their data."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from sqlalchemy import func, insert, select, update
 
 from strata import config
 from strata.clock import FakeClock
+from strata.edge.routes.reports import prefers_html
 from strata.errors import (
     CacheUnavailableError,
     ForbiddenError,
     NotFoundError,
     ProviderUnavailableError,
     QuarantinedError,
+    TransientError,
     ValidationError,
 )
 from strata.maintenance.anomalies import OWN_PAST, PEERS, flags
 from strata.maintenance.audit import Audits
+from strata.maintenance.charts import rounded_up
 from strata.maintenance.duplicates import NEAR, overlap, pairs_of
 from strata.maintenance.erasure import Erasure
 from strata.maintenance.export import Export
@@ -33,7 +38,7 @@ from strata.model.events import Read
 from strata.model.memories import ChangeKind
 from strata.model.messages import NewMessage, Role
 from strata.model.sessions import SessionKey
-from strata.ports import Counted, MemoryEdit, Purged
+from strata.ports import Access, Counted, MemoryEdit, Purged
 from strata.sharing.units import NewUnit, UnitChange
 from strata.storage.audits import SqlAuditStore
 from strata.storage.engine import Database, open_database
@@ -283,13 +288,116 @@ def test_near_is_near_and_far_is_far() -> None:
 def test_the_job_makes_last_weeks_report_once(shelf: Shelf, audits: Audits) -> None:
     remember(shelf, "a", "爱喝茶")
     shelf.clock.advance(7 * 86_400)
-    assert audits(60.0) == {"made": 1, "left": 0}
-    assert audits(60.0) == {"made": 0, "left": 0}
+    assert audits(60.0) == {"made": 1, "failed": 0, "left": 0}
+    assert audits(60.0) == {"made": 0, "failed": 0, "left": 0}
     assert audits.weeks("t") == ["2026-W11"]
     anchors = audits.anchors("t")
     assert shelf.verification.verify("t", anchors=anchors).is_whole
     with pytest.raises(NotFoundError):
         audits.get("t", "2026-W10")
+
+
+class Bucket(NoReportArchive):
+    """Keeps nothing while it is away."""
+
+    def __init__(self) -> None:
+        self.away = True
+        self.kept: list[str] = []
+
+    def put(self, tenant: str, week: str, suffix: str, media_type: str, body: bytes) -> None:
+        if self.away and tenant == "t":
+            raise TransientError
+        self.kept.append(f"{tenant} {week} {suffix}")
+
+
+def test_a_bucket_that_is_away_costs_no_other_tenant_its_report_and_is_tried_again(shelf: Shelf) -> None:
+    bucket = Bucket()
+    audits = make_audits(shelf, bucket)
+    for tenant in ("t", "z"):
+        unit = NewUnit(memory_type="user_preference", content="爱喝茶")
+        Shelf(shelf.database, shelf.clock, tenant).library.insert(Access(tenant=tenant, agent_id="a"), LAYER, unit)
+    shelf.clock.advance(7 * 86_400)
+    assert audits(60.0) == {"made": 1, "failed": 1, "left": 0}
+    assert (audits.weeks("t"), audits.weeks("z")) == ([], ["2026-W11"])
+    bucket.away = False
+    assert audits(60.0) == {"made": 1, "failed": 0, "left": 0}
+    assert bucket.kept == [f"{tenant} 2026-W11 {suffix}" for tenant in ("z", "t") for suffix in ("json", "html")]
+
+
+def test_two_workers_make_one_report(shelf: Shelf, audits: Audits) -> None:
+    remember(shelf, "a", "爱喝茶")
+    shelf.clock.advance(7 * 86_400)
+    jobs = SqlJobStore(shelf.database)
+    other = jobs.claim("audit", seconds=45, now=shelf.clock.now())
+    assert other is not None
+    assert audits(60.0) == {"made": 0, "failed": 0, "left": 0}
+    shelf.clock.advance(45)  # the other worker died
+    assert audits(60.0)["made"] == 1
+
+
+def test_what_there_is_no_time_for_is_left_to_the_next_worker(shelf: Shelf, audits: Audits) -> None:
+    remember(shelf, "a", "爱喝茶")
+    shelf.clock.advance(7 * 86_400)
+    assert audits(0.0) == {"made": 0, "failed": 0, "left": 1}
+    assert audits(60.0)["made"] == 1
+
+
+def test_a_bucket_that_refuses_is_an_error_of_ours(shelf: Shelf) -> None:
+    import boto3
+    from moto import mock_aws
+
+    with mock_aws():
+        archive = S3ReportArchive(boto3.client("s3", region_name="us-east-1"), "no-such-bucket")
+        with pytest.raises(TransientError):
+            make_audits(shelf, archive).make("t", "2026-W11")
+    assert make_audits(shelf, NoReportArchive()).weeks("t") == []
+
+
+def test_the_page_is_well_formed_and_shows_what_the_report_says(shelf: Shelf, audits: Audits, purge: PurgeJob) -> None:
+    for number in range(12):
+        remember(shelf, "mad <agent>", f"{'甲乙丙丁戊己庚辛壬癸子丑'[number]} 第 {number} 条", ttl_seconds=60)
+    remember(shelf, "calm", "爱喝茶")
+    shelf.clock.advance(60)
+    purge(10.0)
+    report = audits.make("t", "2026-W11")
+    assert (report["totals"]["expired"], report["totals"]["inserted"]) == (12, 13)
+    page = render(report)
+    root = ET.fromstring(  # noqa: S314 our own page
+        re.sub(r"<(meta[^>]*)>|<!doctype html>", lambda m: f"<{m[1]}/>" if m[1] else "", page)
+    )
+    charts = list(root.iter("svg"))
+    told = {"".join(one.itertext()) for one in root.iter("li")}
+    assert len(charts) == 3
+    assert any(one.startswith("mad <agent> wrote 12 memories, far more than its peers") for one in told)
+    assert "2026-03-10 expired: 12" in {one.text for one in root.iter("title")}
+    boxes = [box for chart in charts for box in chart.iter("rect")]
+    assert all(float(box.get("width", "-1")) >= 0 and float(box.get("height", "-1")) >= 0 for box in boxes)
+    assert all(float(box.get("y", "-1")) >= 0 for box in boxes)
+
+
+@pytest.mark.parametrize(("value", "top"), [(0, 4), (4, 4), (5, 8), (9, 20), (21, 40), (41, 80), (999, 2_000)])
+def test_an_axis_ends_at_a_round_number(value: int, top: int) -> None:
+    assert rounded_up(value) == top
+
+
+@pytest.mark.parametrize(
+    ("accept", "html"),
+    [
+        ("", False),
+        ("*/*", False),
+        ("application/json", False),
+        ("text/html", True),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", True),
+        ("application/json, text/html;q=0.1", False),
+        ("text/html;q=0", False),
+        ("application/json;q=0.5, text/html;q=0.9", True),
+        ("text/html;q=oops", True),
+        ("TEXT/HTML", True),
+        ("text/html;level=1;q=0.4, application/json", False),
+    ],
+)
+def test_the_form_of_a_report_is_what_was_asked_for(accept: str, html: bool) -> None:
+    assert prefers_html(accept) is html
 
 
 def test_the_page_stands_alone_and_shows_text_as_text(shelf: Shelf, audits: Audits) -> None:

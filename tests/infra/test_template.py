@@ -290,7 +290,7 @@ def test_failed_schedules_and_jobs_are_kept(resources: Mapping[str, Any]) -> Non
 def test_the_schedules_name_their_jobs_and_their_times(deployment: Deployment) -> None:
     times = {schedule.input["job"]: schedule.expression for schedule in deployment.schedules.values()}
 
-    assert times == {"purge": "rate(1 hour)", "reconcile": "rate(5 minutes)", "audit": "cron(0 3 ? * MON *)"}
+    assert times == {"purge": "rate(1 hour)", "reconcile": "rate(5 minutes)", "audit": "cron(0 3-9 ? * MON *)"}
 
 
 def test_every_variable_is_a_setting_that_exists(deployment: Deployment) -> None:

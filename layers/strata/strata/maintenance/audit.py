@@ -7,15 +7,18 @@ from typing import Any
 
 from strata import config
 from strata.clock import Clock
-from strata.errors import NotFoundError
+from strata.errors import NotFoundError, StrataError
 from strata.maintenance.anomalies import flags
 from strata.maintenance.duplicates import near_duplicate_rates
 from strata.maintenance.page import as_json, render
 from strata.maintenance.weeks import WEEK, days_of, last_week, span_of
 from strata.model.memories import Memory
 from strata.model.messages import JsonObject
+from strata.observability import logger
 from strata.ports import Activity, AuditStore, EventLog, JobStore, ReportArchive
 
+JOB = "audit"
+OUTCOMES = ("made", "failed", "left")
 PAST_WEEKS = 4
 MOST_CONTESTED = 10
 LOOKED_AT = 2_000
@@ -46,27 +49,48 @@ class Audits:
         self._settings = settings
 
     def __call__(self, seconds: float) -> dict[str, int]:
-        """Make last week's report for every tenant that has none yet, as far as the time reaches."""
-        deadline = self._clock.monotonic() + min(seconds, self._settings.seconds)
-        week = last_week(self._clock.now())
-        made = left = 0
-        for tenant in self._jobs.tenants():
-            if self._audits.load(tenant, week) is not None:
-                continue
-            if self._clock.monotonic() >= deadline:
-                left += 1
-                continue
-            self.make(tenant, week)
-            made += 1
-        return {"made": made, "left": left}
+        """Make last week's report for every tenant that has none yet, as far as the time reaches.
+
+        One worker at a time; what failed or was left is made by the next one. Nothing is made twice.
+        """
+        seconds = min(seconds, self._settings.seconds)
+        fence = self._jobs.claim(JOB, seconds=max(1.0, seconds), now=self._clock.now())
+        if fence is None:
+            return dict.fromkeys(OUTCOMES, 0)
+        counts = self._make_missing(self._clock.monotonic() + seconds)
+        self._jobs.finish(JOB, fence, now=self._clock.now())
+        return counts
 
     def make(self, tenant: str, week: str) -> JsonObject:
-        """Make a week's report anew, keep it, and return it. Raises ValidationError for a name that is no week."""
+        """Make a week's report anew, keep it, and return it: in the bucket first, so that what is kept is kept there.
+
+        Raises:
+            ValidationError: a name that is no week.
+            TransientError: the bucket cannot be reached; nothing is kept.
+        """
         report = self._report(tenant, week)
-        self._audits.save(tenant, week, report, now=self._clock.now())
         self._archive.put(tenant, week, "json", "application/json", as_json(report))
         self._archive.put(tenant, week, "html", "text/html; charset=utf-8", render(report).encode())
+        self._audits.save(tenant, week, report, now=self._clock.now())
         return report
+
+    def _make_missing(self, deadline: float) -> dict[str, int]:
+        week = last_week(self._clock.now())
+        counts = dict.fromkeys(OUTCOMES, 0)
+        for tenant in self._jobs.tenants():
+            if self._audits.load(tenant, week) is None:
+                outcome = "left" if self._clock.monotonic() >= deadline else self._tried(tenant, week)
+                counts[outcome] += 1
+        return counts
+
+    def _tried(self, tenant: str, week: str) -> str:
+        """Make one tenant's report; what goes wrong with it must not cost the others theirs."""
+        try:
+            self.make(tenant, week)
+        except StrataError as error:
+            logger.warning("audit.failed", extra={"tenant": tenant, "week": week, "code": error.code})
+            return "failed"
+        return "made"
 
     def get(self, tenant: str, week: str) -> JsonObject:
         """Return a kept report. Raises NotFoundError."""

@@ -7,90 +7,92 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-WIDTH, HEIGHT, GAP = 640, 180, 6
-MAX_NAME_CHARS = 26
-SHOWN_PER_DAY = ("inserted", "updated", "superseded", "deleted", "purged", "rolled_back")
-COLOURS = ("#2f6f4f", "#4a7fb5", "#b58a2f", "#a94442", "#777777", "#7a4fa3")
+from strata.maintenance.charts import bars, share, stacked
+
+PER_DAY = {
+    "inserted": "#2f7d5b",
+    "updated": "#3f7fc1",
+    "expired": "#8a8f98",
+    "superseded": "#8d6bc0",
+    "rolled_back": "#d08a2e",
+    "deleted": "#b4493f",
+}
+"""What is shown of each day, with its colour."""
+WRITES, DUPLICATES, UNREAD, CONFLICTS = "#3f7fc1", "#d08a2e", "#8a8f98", "#b4493f"
+AGAINST = {"peers": "its peers", "own_past": "its own past"}
 _PAGE = Path(__file__).parent / "data" / "report.html"
 
 
 def render(report: Mapping[str, Any]) -> str:
     """Return the whole page; every text of the report is escaped."""
+    agents, unread, near = report["agents"], report["never_read"], report["near_duplicates"]
+    flagged = [agent["agent_id"] for agent in agents if agent["flags"]]
+    rates = [(agent["agent_id"], round(100 * agent["near_duplicate_rate"], 1)) for agent in agents]
     return Template(_PAGE.read_text(encoding="utf-8")).substitute(
         title=escape(f"{report['tenant']} · {report['week']}"),
-        totals=_facts(report),
-        per_day=stacked_bars(report["days"], SHOWN_PER_DAY, label="day"),
-        legend=_legend(SHOWN_PER_DAY),
-        writes=bars([(agent["agent_id"], agent["writes"]) for agent in report["agents"]]),
-        agents=_agents(report["agents"]),
-        conflicts=bars([(one["memory_id"], one["conflicts"]) for one in report["conflicts"]]),
+        span=escape(f"{report['from'][:10]} – {report['days'][-1]['day']}, UTC. Made {report['made_at'][:16]}Z."),
+        facts=_facts(report),
+        warning=_warning(agents),
+        per_day=stacked(report["days"], PER_DAY, label="day"),
+        legend=_legend(),
+        writes=bars([(agent["agent_id"], agent["writes"]) for agent in agents], colour=WRITES, marked=flagged),
+        agents=_agents(agents),
+        duplicates=bars([rate for rate in rates if rate[1]], colour=DUPLICATES, unit=" %"),
+        near=_share_of(near["near_duplicates"], near["looked_at"], "of the memories written this week"),
+        unread=share(unread["never_read"], unread["live"], colour=UNREAD),
+        never_read=_share_of(unread["never_read"], unread["live"], "of the memories in sight"),
+        conflicts=bars([(one["memory_id"], one["conflicts"]) for one in report["conflicts"]], colour=CONFLICTS),
         trail=escape(f"{report['trail']['seq']} {report['trail']['hash']}"),
     )
 
 
-def stacked_bars(rows: Sequence[Mapping[str, Any]], parts: Sequence[str], *, label: str) -> str:
-    """Return a chart with one column for each row, its parts on top of each other."""
-    tallest = max([sum(row.get(part, 0) for part in parts) for row in rows], default=0) or 1
-    step = WIDTH / max(1, len(rows))
-    drawn = (_column(row, parts, place * step, step - GAP, tallest, str(row[label])) for place, row in enumerate(rows))
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 20}" role="img">{"".join(drawn)}</svg>'
-
-
-def bars(values: Sequence[tuple[str, int]]) -> str:
-    """Return a chart with one horizontal bar for each value, most first."""
-    ordered = sorted(values, key=lambda value: (-value[1], value[0]))[:20]
-    if not ordered:
-        return "<p>–</p>"
-    longest = max(value for _name, value in ordered) or 1
-    drawn = []
-    for place, (name, value) in enumerate(ordered):
-        top, length = place * 22, round((WIDTH - 260) * value / longest, 1)
-        drawn.append(
-            f'<text x="0" y="{top + 14}">{escape(_short(name))}</text>'
-            f'<rect x="200" y="{top + 3}" width="{length}" height="14" fill="{COLOURS[1]}"/>'
-            f'<text x="{206 + length}" y="{top + 14}">{value}</text>'
-        )
-    return f'<svg viewBox="0 0 {WIDTH} {len(ordered) * 22}" role="img">{"".join(drawn)}</svg>'
-
-
-def _column(row: Mapping[str, Any], parts: Sequence[str], left: float, width: float, tallest: int, label: str) -> str:
-    drawn, top = [], float(HEIGHT)
-    for part, colour in zip(parts, COLOURS, strict=True):
-        height = HEIGHT * row.get(part, 0) / tallest
-        top -= height
-        shape = f'x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{colour}"'
-        drawn.append(f"<rect {shape}><title>{escape(part)}: {row.get(part, 0)}</title></rect>")
-    return "".join(drawn) + f'<text x="{left:.1f}" y="{HEIGHT + 15}">{escape(label[5:])}</text>'
-
-
-def _legend(parts: Sequence[str]) -> str:
-    return " ".join(f'<span style="color:{c}">■ {escape(part)}</span>' for part, c in zip(parts, COLOURS, strict=True))
+def as_json(report: Mapping[str, Any]) -> bytes:
+    """Return the report as a JSON document in UTF-8."""
+    return json.dumps(report, ensure_ascii=False, indent=2).encode()
 
 
 def _facts(report: Mapping[str, Any]) -> str:
-    unread, near = report["never_read"], report["near_duplicates"]
-    facts = {**report["totals"]}
-    facts["never read"] = f"{unread['never_read']} of {unread['live']} ({unread['rate']:.0%})"
-    facts["near duplicates"] = f"{near['near_duplicates']} of {near['looked_at']} ({near['rate']:.0%})"
-    return "".join(f"<dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd>" for name, value in facts.items())
+    totals = report["totals"]
+    names = ["inserted", "updated", "expired", "rolled_back", *sorted(totals)]
+    shown = {name: totals.get(name, 0) for name in names}
+    return "".join(
+        f"<div><b>{count}</b><span>{escape(name.replace('_', ' '))}</span></div>" for name, count in shown.items()
+    )
+
+
+def _warning(agents: Sequence[Mapping[str, Any]]) -> str:
+    lines = []
+    for agent in (agent for agent in agents if agent["flags"]):
+        against = " and ".join(AGAINST.get(flag, flag) for flag in agent["flags"])
+        rate = f"{agent['near_duplicate_rate']:.0%}"
+        wrote = f"<b>{escape(agent['agent_id'])}</b> wrote {agent['writes']} memories, far more than {escape(against)}"
+        lines.append(f"<li>{wrote}: {rate} of them were nearly there already. Are its duplicates recognised?</li>")
+    return f'<ul class="warning">{"".join(lines)}</ul>' if lines else ""
+
+
+def _legend() -> str:
+    named = ((part.replace("_", " "), colour) for part, colour in PER_DAY.items())
+    return "".join(f'<span><i style="background:{colour}"></i>{escape(name)}</span>' for name, colour in named)
+
+
+def _share_of(part: int, whole: int, what: str) -> str:
+    rate = f" ({part / whole:.0%})" if whole else ""
+    return escape(f"{part} of {whole}{rate} {what}")
 
 
 def _agents(agents: Sequence[Mapping[str, Any]]) -> str:
     rows = []
     for agent in agents:
         past = " · ".join(str(count) for count in agent["past_writes"])
-        cells = (agent["agent_id"], agent["writes"], past, agent["reads"], f"{agent['near_duplicate_rate']:.0%}")
-        flagged = ", ".join(agent["flags"])
-        marked = ' class="flagged"' if flagged else ""
-        row = "".join(f"<td>{escape(str(cell))}</td>" for cell in (*cells, flagged))
-        rows.append(f"<tr{marked}>{row}</tr>")
+        flagged = ", ".join(AGAINST.get(flag, flag) for flag in agent["flags"])
+        cells = (
+            agent["agent_id"],
+            agent["writes"],
+            past,
+            agent["reads"],
+            f"{agent['near_duplicate_rate']:.0%}",
+            flagged,
+        )
+        row = "".join(f"<td>{escape(str(cell))}</td>" for cell in cells)
+        rows.append(f'<tr class="{"flagged" if flagged else "calm"}">{row}</tr>')
     return "".join(rows)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…"
-
-
-def as_json(report: Mapping[str, Any]) -> bytes:
-    """Return the report as a JSON document in UTF-8."""
-    return json.dumps(report, ensure_ascii=False, indent=2).encode()

@@ -10,12 +10,14 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Table,
+    Text,
     and_,
     case,
     exists,
     func,
     literal,
     select,
+    type_coerce,
     union_all,
     update,
 )
@@ -43,13 +45,16 @@ class SqlAuditStore:
         self._types = types
 
     def activity(self, tenant: str, since: datetime, until: datetime) -> list[Activity]:
-        """Return what happened to memories, from the audit trail."""
+        """Return what happened to memories, from the audit trail; what ran out counts as expired, not as purged."""
         day = func.date(events.c.at)
+        happened = case((_ran_out(), "memory.expired"), else_=events.c.kind).label("happened")
         of_memories = events.c.kind.startswith("memory.", autoescape=True)
-        query = select(day.label("day"), events.c.kind, events.c.actor, func.count().label("count"))
+        query = select(day.label("day"), happened, events.c.actor, func.count().label("count"))
         query = query.where(events.c.tenant == tenant, of_memories, _within(events.c.at, since, until))
-        rows = self._rows(query.group_by(day, events.c.kind, events.c.actor).order_by(day))
-        return [Activity(day=str(row["day"]), kind=row["kind"], actor=row["actor"], count=row["count"]) for row in rows]
+        rows = self._rows(query.group_by(day, "happened", events.c.actor).order_by(day))
+        return [
+            Activity(day=str(row["day"]), kind=row["happened"], actor=row["actor"], count=row["count"]) for row in rows
+        ]
 
     def reads_by_agent(self, tenant: str, since: datetime, until: datetime) -> dict[str, int]:
         """Return how many memories each agent was given."""
@@ -121,6 +126,12 @@ class SqlAuditStore:
 
     def _rows(self, query: Select[Any], values: dict[str, Any] | None = None) -> Sequence[RowMapping]:
         return self._database.read(lambda connection: connection.execute(query, values or {}).mappings().all())
+
+
+def _ran_out() -> ColumnElement[bool]:
+    """A purge tells in its detail, which is JSON in a form of our own, whether a memory had expired or was deleted."""
+    reason = type_coerce(events.c.detail, Text).contains('"reason":"expired"', autoescape=True)
+    return and_(events.c.kind == "memory.purged", reason)
 
 
 def _within(instant: ColumnElement[Any], since: datetime, until: datetime) -> ColumnElement[bool]:

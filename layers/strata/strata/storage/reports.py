@@ -3,6 +3,7 @@
 from typing import Any
 from urllib.parse import quote
 
+from strata.errors import TransientError
 from strata.ports import ReportArchive
 from strata.storage.secrets import aws_client
 
@@ -15,9 +16,19 @@ class S3ReportArchive:
         self._bucket = bucket
 
     def put(self, tenant: str, week: str, suffix: str, media_type: str, body: bytes) -> None:
-        """Store one rendering under ``audits/<tenant>/<week>.<suffix>``; a repeat replaces it."""
+        """Store one rendering under ``audits/<tenant>/<week>.<suffix>``; a repeat replaces it.
+
+        Raises:
+            TransientError: the bucket cannot be reached, or refuses.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError
+
         key = f"audits/{quote(tenant, safe='')}/{week}.{suffix}"
-        self._client.put_object(Bucket=self._bucket, Key=key, Body=body, ContentType=media_type)
+        try:
+            self._client.put_object(Bucket=self._bucket, Key=key, Body=body, ContentType=media_type)
+        except (BotoCoreError, ClientError) as error:
+            message = f"The bucket of the reports does not take them ({type(error).__name__})."
+            raise TransientError(message, hint="Check STRATA_MAINTENANCE_AUDIT_BUCKET.") from error
 
 
 class NoReportArchive:

@@ -4,7 +4,7 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
 from strata.edge.answers import answers
 from strata.edge.callers import AdminOf, CallerOf, RuntimeOf
-from strata.edge.schemas.ids import PathId
+from strata.edge.schemas.ids import PathCollection, PathId
 from strata.edge.schemas.memories import CollectionIn, CollectionOut, RegistrationIn, RegistrationOut
 from strata.model.memories import Collection, ConflictPolicy, Registration
 from strata.ports import Access
@@ -15,7 +15,7 @@ REGISTRATION = f"{COLLECTION}/registrations/<agent_id>"
 
 
 @router.put(COLLECTION, summary="Set a policy", responses=answers(CollectionOut, also=(403,)), tags=["collections"])
-def put(collection: PathId, body: CollectionIn, caller: AdminOf, runtime: RuntimeOf) -> CollectionOut:
+def put(collection: PathCollection, body: CollectionIn, caller: AdminOf, runtime: RuntimeOf) -> CollectionOut:
     """Create a collection or change its policy, with immediate effect on every registration."""
     made = runtime.collections.put(
         Access.of(caller),
@@ -29,7 +29,7 @@ def put(collection: PathId, body: CollectionIn, caller: AdminOf, runtime: Runtim
 
 
 @router.get(COLLECTION, summary="One collection", responses=answers(CollectionOut), tags=["collections"])
-def get(collection: PathId, caller: CallerOf, runtime: RuntimeOf) -> CollectionOut:
+def get(collection: PathCollection, caller: CallerOf, runtime: RuntimeOf) -> CollectionOut:
     """Return a policy to an admin, or to an agent that has a right there."""
     return shown(runtime.collections.get(Access.of(caller), collection))
 
@@ -40,7 +40,7 @@ def get(collection: PathId, caller: CallerOf, runtime: RuntimeOf) -> CollectionO
     responses=answers(CollectionOut, also=(403, 409)),
     tags=["collections"],
 )
-def delete(collection: PathId, caller: AdminOf, runtime: RuntimeOf) -> CollectionOut:
+def delete(collection: PathCollection, caller: AdminOf, runtime: RuntimeOf) -> CollectionOut:
     """Delete a collection without live memories, and return what it was."""
     was = runtime.collections.get(Access.of(caller), collection)
     runtime.collections.delete(Access.of(caller), collection)
@@ -49,7 +49,7 @@ def delete(collection: PathId, caller: AdminOf, runtime: RuntimeOf) -> Collectio
 
 @router.put(REGISTRATION, summary="Register an agent", responses=answers(RegistrationOut), tags=["collections"])
 def register(
-    collection: PathId, agent_id: PathId, body: RegistrationIn, caller: CallerOf, runtime: RuntimeOf
+    collection: PathCollection, agent_id: PathId, body: RegistrationIn, caller: CallerOf, runtime: RuntimeOf
 ) -> RegistrationOut:
     """Declare what an agent needs; what exceeds the policy is refused as if there were no such collection."""
     made = runtime.grants.register(
@@ -65,13 +65,13 @@ def register(
 
 
 @router.get(REGISTRATION, summary="One registration", responses=answers(RegistrationOut), tags=["collections"])
-def registration(collection: PathId, agent_id: PathId, caller: CallerOf, runtime: RuntimeOf) -> RegistrationOut:
+def registration(collection: PathCollection, agent_id: PathId, caller: CallerOf, runtime: RuntimeOf) -> RegistrationOut:
     """Return what an agent may do at this moment."""
     return registered(runtime.grants.get(Access.of(caller), collection, agent_id))
 
 
 @router.delete(REGISTRATION, summary="Revoke a registration", responses=answers(RegistrationOut), tags=["collections"])
-def unregister(collection: PathId, agent_id: PathId, caller: CallerOf, runtime: RuntimeOf) -> RegistrationOut:
+def unregister(collection: PathCollection, agent_id: PathId, caller: CallerOf, runtime: RuntimeOf) -> RegistrationOut:
     """Revoke with effect on the next statement, and return what it was."""
     was = runtime.grants.get(Access.of(caller), collection, agent_id)
     runtime.grants.revoke(Access.of(caller), collection, agent_id)

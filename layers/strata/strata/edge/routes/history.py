@@ -10,7 +10,7 @@ from strata.edge import present
 from strata.edge.answers import answers
 from strata.edge.callers import CallerOf, RuntimeOf
 from strata.edge.schemas.agents import ReadOut, ReadsOut
-from strata.edge.schemas.ids import PathId
+from strata.edge.schemas.ids import PathCollection, PathId
 from strata.edge.schemas.memories import HistoryOut, ImpactOut, RollbackIn, RollbackOut
 from strata.model.events import Read
 from strata.ports import Access
@@ -21,7 +21,7 @@ VersionQuery = Annotated[int | None, Query(ge=1)]
 
 
 @router.get(f"{MEMORY}/history", summary="Every version", responses=answers(HistoryOut), tags=["history"])
-def history(collection: PathId, memory_id: PathId, caller: CallerOf, runtime: RuntimeOf) -> HistoryOut:
+def history(collection: PathCollection, memory_id: PathId, caller: CallerOf, runtime: RuntimeOf) -> HistoryOut:
     """Return every version, oldest first."""
     found = runtime.library.history(Access.of(caller), collection, memory_id)
     return HistoryOut(memory_id=memory_id, versions=[present.version(item) for item in found])
@@ -29,7 +29,7 @@ def history(collection: PathId, memory_id: PathId, caller: CallerOf, runtime: Ru
 
 @router.post(f"{MEMORY}/rollback", summary="Roll back", responses=answers(RollbackOut, also=(409,)), tags=["history"])
 def rollback(
-    collection: PathId, memory_id: PathId, body: RollbackIn, caller: CallerOf, runtime: RuntimeOf
+    collection: PathCollection, memory_id: PathId, body: RollbackIn, caller: CallerOf, runtime: RuntimeOf
 ) -> RollbackOut:
     """Append the content of an old version as a new one, and tell who has read what it replaces."""
     access = Access.of(caller)
@@ -42,7 +42,7 @@ def rollback(
 
 @router.get(f"{MEMORY}/reads", summary="Who has read it", responses=answers(ReadsOut), tags=["history"])
 def reads(
-    collection: PathId, memory_id: PathId, caller: CallerOf, runtime: RuntimeOf, version: VersionQuery = None
+    collection: PathCollection, memory_id: PathId, caller: CallerOf, runtime: RuntimeOf, version: VersionQuery = None
 ) -> ReadsOut:
     """Return deliveries of a memory, newest first."""
     found = runtime.impacts.reads(Access.of(caller), collection, memory_id, version=version)
@@ -51,7 +51,7 @@ def reads(
 
 @router.get(f"{MEMORY}/impact", summary="What readers wrote", responses=answers(ImpactOut), tags=["history"])
 def impact(
-    collection: PathId, memory_id: PathId, caller: CallerOf, runtime: RuntimeOf, version: VersionQuery = None
+    collection: PathCollection, memory_id: PathId, caller: CallerOf, runtime: RuntimeOf, version: VersionQuery = None
 ) -> ImpactOut:
     """Return who has read a memory and what those sessions wrote afterwards."""
     found = runtime.impacts.impact(Access.of(caller), collection, memory_id, version=version)

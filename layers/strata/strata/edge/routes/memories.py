@@ -8,7 +8,7 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 from strata.edge import present
 from strata.edge.answers import answers
 from strata.edge.callers import CallerOf, RuntimeOf
-from strata.edge.schemas.ids import PathId
+from strata.edge.schemas.ids import PathCollection, PathId
 from strata.edge.schemas.memories import (
     EditIn,
     EditOut,
@@ -32,7 +32,7 @@ MEMORY = f"{COLLECTION}/<memory_id>"
 
 
 @router.post(COLLECTION, summary="Keep a memory", responses=answers(InsertOut, also=(409,)), tags=["memories"])
-def insert(collection: PathId, body: MemoryIn, caller: CallerOf, runtime: RuntimeOf) -> InsertOut:
+def insert(collection: PathCollection, body: MemoryIn, caller: CallerOf, runtime: RuntimeOf) -> InsertOut:
     """Look first: the same fact becomes a new version of what is stored, anything else is inserted."""
     unit = NewUnit(
         memory_type=body.memory_type,
@@ -54,7 +54,7 @@ def insert(collection: PathId, body: MemoryIn, caller: CallerOf, runtime: Runtim
 
 @router.get(COLLECTION, summary="List memories", responses=answers(ListOut), tags=["memories"])
 def listed(
-    collection: PathId,
+    collection: PathCollection,
     caller: CallerOf,
     runtime: RuntimeOf,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
@@ -69,7 +69,7 @@ def listed(
 
 
 @router.post(f"{COLLECTION}/search", summary="Search", responses=answers(SearchOut), tags=["memories"])
-def search(collection: PathId, body: SearchIn, caller: CallerOf, runtime: RuntimeOf) -> SearchOut:
+def search(collection: PathCollection, body: SearchIn, caller: CallerOf, runtime: RuntimeOf) -> SearchOut:
     """Find memories by words, meaning and tags."""
     found = runtime.search(
         Access.of(caller),
@@ -87,13 +87,13 @@ def search(collection: PathId, body: SearchIn, caller: CallerOf, runtime: Runtim
 
 
 @router.get(MEMORY, summary="One memory", responses=answers(MemoryOut), tags=["memories"])
-def get(collection: PathId, memory_id: PathId, caller: CallerOf, runtime: RuntimeOf) -> MemoryOut:
+def get(collection: PathCollection, memory_id: PathId, caller: CallerOf, runtime: RuntimeOf) -> MemoryOut:
     """Return one live memory."""
     return present.memory(runtime.library.get(Access.of(caller), collection, memory_id))
 
 
 @router.patch(MEMORY, summary="Change a memory", responses=answers(EditOut, also=(409,)), tags=["memories"])
-def edit(collection: PathId, memory_id: PathId, body: EditIn, caller: CallerOf, runtime: RuntimeOf) -> EditOut:
+def edit(collection: PathCollection, memory_id: PathId, body: EditIn, caller: CallerOf, runtime: RuntimeOf) -> EditOut:
     """Apply a change as a new version."""
     change = UnitChange(
         content=body.content,
@@ -110,7 +110,7 @@ def edit(collection: PathId, memory_id: PathId, body: EditIn, caller: CallerOf, 
 
 @router.delete(MEMORY, summary="Delete a memory", responses=answers(MemoryOut), tags=["memories"])
 def delete(
-    collection: PathId,
+    collection: PathCollection,
     memory_id: PathId,
     caller: CallerOf,
     runtime: RuntimeOf,

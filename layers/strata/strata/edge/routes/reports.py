@@ -24,7 +24,7 @@ def events(
     before: Annotated[int | None, Query(ge=1)] = None,
     kind: Annotated[str, Query(max_length=64)] = "",
     memory_id: Annotated[str, Query(max_length=128)] = "",
-    collection: Annotated[str, Query(max_length=128)] = "",
+    collection: Annotated[str, Query(max_length=134)] = "",
 ) -> EventsOut:
     """Return events, newest first; nothing in the product can change one."""
     found = runtime.events.page(
@@ -44,6 +44,23 @@ def audits(caller: AdminOf, runtime: RuntimeOf) -> AuditsOut:
 def audit(week: PathId, caller: AdminOf, runtime: RuntimeOf, accept: Annotated[str, Header()] = "") -> Response[str]:
     """Return a weekly report: JSON, or a page with charts where ``Accept`` prefers HTML."""
     report = runtime.audits.get(caller.tenant, week)
-    if "text/html" in accept:
+    if prefers_html(accept):
         return Response(200, "text/html; charset=utf-8", render(report))
     return Response(200, "application/json", serialised({"week": week, "report": report}))
+
+
+def prefers_html(accept: str) -> bool:
+    """Tell whether an ``Accept`` header ranks a page above JSON; whoever says nothing gets JSON (RFC 9110, 12.5.1)."""
+    wanted = dict(map(_ranked, accept.lower().split(",")))
+    html = wanted.get("text/html", wanted.get("text/*", 0.0))
+    anything = wanted.get("*/*", 0.0)
+    return html > 0 and html >= wanted.get("application/json", wanted.get("application/*", min(anything, html)))
+
+
+def _ranked(part: str) -> tuple[str, float]:
+    kind, _, rest = part.partition(";")
+    quality = rest.rpartition("q=")[2].strip()
+    try:
+        return kind.strip(), float(quality or 1.0)
+    except ValueError:
+        return kind.strip(), 1.0

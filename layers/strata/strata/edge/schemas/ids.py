@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 MAX_ID_CHARS = 128
+LAYERS = frozenset({"user", "agent"})
 
 
 class _Unquoted(BaseModel):
@@ -49,6 +50,13 @@ def checked_id(value: str) -> str:
     return value
 
 
+def checked_collection(value: str) -> str:
+    """Return a collection's name: an id, or ``user:`` or ``agent:`` before one. Raises ValueError."""
+    layer, _, owner = value.partition(":")
+    checked_id(owner if layer in LAYERS else value)
+    return value
+
+
 def _plain(value: Any) -> Any:  # noqa: ANN401 before validation
     return unquote(value, errors="surrogateescape") if isinstance(value, str) else value
 
@@ -59,4 +67,10 @@ PathId = Annotated[
     BeforeValidator(_plain),
     AfterValidator(checked_id),
     Path(description="Percent-encoded; at most 128 characters of any UTF-8."),
+]
+PathCollection = Annotated[
+    str,
+    BeforeValidator(_plain),
+    AfterValidator(checked_collection),
+    Path(description="Percent-encoded; an id, or user: or agent: before one."),
 ]

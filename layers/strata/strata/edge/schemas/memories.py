@@ -29,7 +29,9 @@ class MemoryIn(Model):
     ttl_seconds: StrictInt | None = Field(
         default=None, ge=0, le=MAX_TTL_SECONDS, description="0 = for ever; absent = the type's own."
     )
-    expires_at: str | None = Field(default=None, max_length=64, description="ISO instant or date; instead of a ttl.")
+    expires_at: str | None = Field(
+        default=None, max_length=64, description="ISO instant with an offset; instead of a ttl."
+    )
     memory_id: Id | None = Field(default=None, description="Makes a repeat of this insert harmless.")
     standing: bool = False
     safety: bool = False
