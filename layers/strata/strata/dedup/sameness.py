@@ -52,7 +52,11 @@ _LIFELESS = _FREE | {
 
 _SIDE_BY_SIDE = frozenset({"seat", "measure", "symptom", "condition"})
 
-_ORDERED = frozenset({"FIRST", "AGAIN", "OTHER"})
+_ORDERED = frozenset({"FIRST", "AGAIN", "OTHER", "PREFER"})
+"""What makes the order of all that is done and named part of what is said: *trains over planes*, 宁可走路也不坐车."""
+
+_NUMBERS = frozenset({"count", "n"})
+"""Families of bare numbers; which one a number gets depends on the word behind it."""
 
 
 def same_frame(left: Clause, right: Clause) -> bool:
@@ -165,10 +169,15 @@ def _same_sequences(left: Clause, right: Clause) -> bool:
 
 def _sequences(clause: Clause, other: Clause) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
+    amounts = {_amount(token) for token in other.tokens if token.kind is Kind.VALUE}
     for token in clause.tokens:
-        if token.kind is Kind.VALUE and token.concept in other.items and token.concept not in clause.listed:
-            found.setdefault(token.family, []).append(token.concept)
+        if token.kind is Kind.VALUE and _amount(token) in amounts and token.concept not in clause.listed:
+            found.setdefault("n" if token.family in _NUMBERS else token.family, []).append(_amount(token))
     return found
+
+
+def _amount(token: Token) -> str:
+    return token.concept.partition("=")[2] if token.family in _NUMBERS else token.concept
 
 
 def _players(clause: Clause) -> list[Token]:
@@ -182,7 +191,7 @@ def _matters(one: Token, other: Token, left: Clause, right: Clause) -> bool:
     """Tell whether these two changing places may change what is said."""
     if _is_licensed({one.concept, other.concept}, left, right):
         return False
-    if Kind.DIRECTION in {one.kind, other.kind}:
+    if Kind.DIRECTION in {one.kind, other.kind} or _weighs(left):
         return True
     families = {one.family, other.family}
     if Kind.PERSON in {one.kind, other.kind}:
@@ -190,6 +199,13 @@ def _matters(one: Token, other: Token, left: Clause, right: Clause) -> bool:
     if families <= _SIDE_BY_SIDE:
         return False
     return len(families) == 1 or not families & _FREE
+
+
+def _weighs(clause: Clause) -> bool:
+    """Tell whether one thing is put above another: *trains over planes*, 宁可走路也不坐车."""
+    return "PREFER" in clause.stances and (
+        clause.negative or any(token.concept == "AT_LEAST" for token in clause.tokens)
+    )
 
 
 def _is_licensed(pair: set[str], left: Clause, right: Clause) -> bool:
