@@ -11,8 +11,10 @@ from datetime import datetime, timedelta
 
 from strata.clock import Clock
 from strata.consolidation.claim import Hold
+from strata.consolidation.look_again import LookAgain
 from strata.consolidation.lookup import ProviderFor, external, scope_of
 from strata.consolidation.native import NativeWrites
+from strata.consolidation.pairs import Pairs
 from strata.errors import (
     InferenceUnavailableError,
     ProviderProtocolError,
@@ -46,6 +48,7 @@ class Commit:
     ) -> None:
         self._runs = runs
         self._native = NativeWrites(store)
+        self._look_again = LookAgain(store, Pairs())
         self._embedder = embedder
         self._provider_for = provider_for
         self._clock = clock
@@ -75,6 +78,7 @@ class Commit:
             self._runs.add_receipts(hold.lease, hold.run.tenant, [receipt], now=self._clock.now())
             done[write.key] = receipt.memory_id
             self._on_step(f"receipt {write.key}")
+        self._look_again(hold.run, plan, set(done.values()), now=self._clock.now())
         if hold.is_second_judgement:
             self._native.give_up(hold, _spoken_of(plan, done), self._clock.now())
 

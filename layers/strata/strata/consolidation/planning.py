@@ -59,7 +59,7 @@ class Planning:
             held = self.prune(run, attempt.proposals, now=now)
         with watch("conflicts"):
             plan = self.conflicts(run, held, attempt.judgement, remaining_seconds=attempt.remaining_seconds)
-        return plan, self.conflicts.state(run, collections, now=now) == before
+        return replace(plan, seen=before), self.conflicts.state(run, collections, now=now) == before
 
 
 class _Attempt(NamedTuple):

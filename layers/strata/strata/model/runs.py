@@ -115,6 +115,8 @@ class Plan:
     """Why rules judged although a model was configured; empty otherwise."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """What was counted on the way to it: candidates, and those dropped by reason."""
+    seen: Mapping[str, int] = field(default_factory=dict)
+    """By collection the change counter up to which it knew what is stored."""
 
 
 class Kept(StrEnum):
