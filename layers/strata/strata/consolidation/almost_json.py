@@ -7,6 +7,7 @@ stead, because half an answer that parses would be taken for a whole one.
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 MAX_DEPTH = 32
@@ -25,9 +26,8 @@ _WORD = re.compile(r"[^\W\d][\w-]*")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _JSON_BEGINS = re.compile(
-    r"[{｛]\s*(?:[\"'“”‘＂}｝/#]|[^\W\d][\w-]*\s*[:：])|[\[［【]\s*(?:[\"'“‘＂{｛\]］】/]|-?\d+\s*[,\]])"
+    r"[{｛]\s*(?:[\"'“”‘＂「『}｝/#]|[^\W\d][\w-]*\s*[:：])|[\[［【]\s*(?:[\"'“‘＂「『{｛\]］】/]|-?\d+\s*[,\]])"
 )
-_STRICT = json.JSONDecoder(strict=False)
 
 
 class Unfinished(ValueError):
@@ -36,6 +36,22 @@ class Unfinished(ValueError):
 
 class Malformed(ValueError):
     """The text is no JSON, not even nearly."""
+
+
+def _joined(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object. A name that comes twice has both lists; two different values are no answer to anything."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        before = found.get(name, value)
+        if isinstance(before, list) and isinstance(value, list) and name in found:
+            value = [*before, *value]  # noqa: PLW2901 both of them
+        elif before != value:
+            raise Malformed
+        found[name] = value
+    return found
+
+
+_STRICT = json.JSONDecoder(strict=False, object_pairs_hook=_joined)
 
 
 def begins(text: str, at: int = 0) -> int | None:
@@ -53,6 +69,8 @@ def read(text: str, at: int) -> tuple[Any, int]:
     """
     try:
         return _STRICT.raw_decode(text, at)
+    except Malformed:
+        raise
     except ValueError:
         reader = _Reader(text, at)
         return reader.value(0), reader.at
@@ -85,14 +103,14 @@ class _Reader:
 
     def _object(self, depth: int) -> dict[str, object]:
         self.at += 1
-        found: dict[str, object] = {}
+        pairs: list[tuple[str, object]] = []
         while not self._closed("}"):
             key = self._key()
             if self._peek() not in _AFTER_KEY:
                 raise Malformed
             self.at += 2 if self.text.startswith("=>", self.at) else 1
-            found[key] = self.value(depth + 1)
-        return found
+            pairs.append((key, self.value(depth + 1)))
+        return _joined(pairs)
 
     def _array(self, depth: int) -> list[object]:
         self.at += 1

@@ -65,6 +65,7 @@ _NAMES = {
 _ADDS = frozenset({"", "add", "insert", "write", "new", "create", "store", "save", "新增", "添加"})
 _NO = frozenset({"", "false", "no", "0", "否", "不", "none", "null"})
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_MARKS = re.compile(r"^(?:\[(?:\d+|\[?NEW\]?)\]\s*|(?:user|human|用户)\s*[:：]\s*)+|\[\[NEW\]\]", re.IGNORECASE)
 _DAY_SECONDS = 86_400
 _LONGEST_CATEGORY = 40
 
@@ -83,8 +84,8 @@ class Item:
         for name in CONTENT_KEYS:
             value = self._values.get(name)
             if isinstance(value, str) and value.strip():
-                return tidy(value)
-        return tidy(self._as_key[0]) if self._as_key else ""
+                return unmarked(value)
+        return unmarked(self._as_key[0]) if self._as_key else ""
 
     @property
     def category(self) -> Category:
@@ -159,6 +160,11 @@ def tidy(text: str) -> str:
     while len(bare) > 1 and (bare[0], bare[-1]) in {('"', '"'), ("'", "'"), ("“", "”"), ("「", "」")}:
         bare = bare[1:-1].strip()
     return bare
+
+
+def unmarked(text: str) -> str:
+    """Return a tidy sentence without what the transcript put before it: numbers, marks and who speaks."""
+    return tidy(_MARKS.sub("", tidy(text)))
 
 
 def _unstorable(letter: str) -> bool:

@@ -69,7 +69,7 @@ class ModelJudge:
         items = items_of(reply)
         if not items:
             raise unusable("empty_answer")
-        found = validated(items, shown, conversation.new, _examples(language))
+        found = validated(items, shown, conversation.new, _examples(language), prompts.instructions("judge", language))
         if not found.candidates:
             raise unusable("no_valid_items")
         rest = self._read_by_rules(conversation, shown, found)

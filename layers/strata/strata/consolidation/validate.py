@@ -12,20 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strata.consolidation.fields import Item
-from strata.consolidation.texts import has_han, is_chinese, is_of_user, is_said, spoken, support
+from strata.consolidation.no_facts import is_leaked, is_of_assistant, is_placeholder, is_refusal
+from strata.consolidation.texts import has_han, is_chinese, is_of_user, is_said, spoken, support, units
 from strata.model.memories import Candidate, Scope
 from strata.model.messages import Message, Role
 from strata.observability import logger
 
-_REFUSAL = re.compile(
-    r"^(?:i['’]?m sorry|sorry\b|i (?:can(?:no|['’])t|am unable|do not have|don['’]t have)\b"
-    r"|as an? (?:ai|language model)"
-    r"|(?:no|nothing|none|n/?a)\b[^,，]{0,40}(?:memor|facts?|remember|extract|keep)|(?:none|n/?a|null|empty)\W*$"
-    r"|抱歉|对不起，?我|很遗憾|作为(?:一个)?(?:AI|人工智能|语言模型)|我(?:无法|不能|没法)(?:提取|处理|提供|协助)"
-    r"|(?:没有|无)(?:值得|需要|可以)?(?:长期)?(?:记忆|记住|提取|记录)|(?:暂?无|没有|空)\W*$)",
-    re.IGNORECASE,
-)
-_ASKS = re.compile(r"[?？]|吗|呢")
+_QUESTION = re.compile(r"[^.。!！?？\n]*(?:[?？]|(?:吗|呢)(?=[.。!！\n]|$))")
 _SHORT_ANSWER = 12
 _BORROWED = 0.5
 """From this share of its units on, a claim is taken from a text."""
@@ -42,10 +35,13 @@ class Validated:
 
 
 def validated(
-    items: Sequence[Any], messages: Sequence[Message], new: Sequence[int], examples: Sequence[str]
+    items: Sequence[Any], messages: Sequence[Message], new: Sequence[int], examples: Sequence[str], instructions: str
 ) -> Validated:
-    """Return the candidates among a model's items; ``messages`` are those it was shown, ``new`` the marked ones."""
-    bench = _Bench(messages, new, examples)
+    """Return the candidates among a model's items.
+
+    ``messages`` are those it was shown, ``new`` the marked ones; ``examples`` and ``instructions`` are the prompt's.
+    """
+    bench = _Bench(messages, new, examples, instructions)
     result = Validated()
     for raw in items:
         if not isinstance(raw, Mapping | str):
@@ -58,13 +54,16 @@ def validated(
 class _Bench:
     """The conversation that items are held against."""
 
-    def __init__(self, messages: Sequence[Message], new: Sequence[int], examples: Sequence[str]) -> None:
+    def __init__(
+        self, messages: Sequence[Message], new: Sequence[int], examples: Sequence[str], instructions: str
+    ) -> None:
         self._shown = {message.seq: message for message in messages}
         self._order = [message.seq for message in messages]
         self._new = set(new)
         self._users = [message for message in messages if message.seq in self._new and is_of_user(message)]
         self._others = [message for message in messages if is_said(message) and not is_of_user(message)]
         self._examples = examples
+        self._instructions = instructions
 
     def examine(self, item: Item, result: Validated) -> None:
         content = item.content
@@ -82,13 +81,14 @@ class _Bench:
         if not item.adds:
             logger.warning("judge.unknown_target", extra={"target": item.target})
             return "unknown_target"
-        if not content:
+        if is_placeholder(content):
             return "no_sentence"
-        if _REFUSAL.search(content):
-            return "refusal"
-        if any(support(content, example) > _BORROWED for example in self._examples) and not self._is_said(content):
-            return "example"
-        return ""
+        if is_refusal(content) and not self._is_of_user(content):
+            return "refusal"  # "I can't eat gluten" is none
+        is_of_prompt = is_leaked(content, self._instructions) or any(
+            support(content, example) > _BORROWED for example in self._examples
+        )
+        return "example" if is_of_prompt and not self._is_said(content) else ""
 
     def _flaw_of_origin(self, item: Item, content: str, sources: Sequence[int]) -> str:
         if not sources:
@@ -96,7 +96,7 @@ class _Bench:
         said = [self._shown[seq] for seq in sources]
         if item.scope is Scope.USER and not any(is_of_user(message) for message in said):
             return "" if self._is_of_tool(said) else "not_said_by_user"
-        if item.scope is Scope.USER and self._is_borrowed(content, said):
+        if item.scope is Scope.USER and (self._is_borrowed(content, said) or is_of_assistant(content)):
             return "not_said_by_user"
         return "wrong_language" if _speaks_otherwise(content, said) else ""
 
@@ -107,6 +107,11 @@ class _Bench:
             return tuple(seq for seq in named if seq in self._new)
         best = max(self._users, key=lambda message: (support(content, spoken(message)), message.seq), default=None)
         return (best.seq,) if best is not None else ()
+
+    def _is_of_user(self, content: str) -> bool:
+        """The user's own words, and more than one of them."""
+        is_sentence = len(units(content)) > 1
+        return is_sentence and any(support(content, spoken(message)) >= _BORROWED for message in self._users)
 
     def _is_said(self, content: str) -> bool:
         return any(support(content, spoken(message)) >= _BORROWED for message in self._shown.values())
@@ -126,7 +131,8 @@ class _Bench:
         before = self._shown[self._order[place - 1]] if place else None
         if before is None or before.role is not Role.ASSISTANT or len(spoken(message)) > _SHORT_ANSWER:
             return False
-        return bool(_ASKS.search(spoken(before))) and support(content, spoken(before)) > 0
+        asked = "\n".join(found[0] for found in _QUESTION.finditer(spoken(before)))
+        return support(content, asked) > 0
 
     def _candidate(self, item: Item, content: str, sources: tuple[int, ...]) -> Candidate:
         said = [self._shown[seq] for seq in sources]
