@@ -1,6 +1,11 @@
-"""A worker is killed (SIGKILL) at every step and inside commit; the redelivery ends where a calm run does."""
+"""A worker is killed (SIGKILL) at every point that a calm run passes; the redelivery ends where the calm run does.
 
-from collections.abc import Iterator, Mapping
+Points are the ends of steps, each write and receipt inside commit, each transaction just before it is committed, and
+each answer of a provider. They are taken from the calm run itself, so that none can be forgotten.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,14 +20,13 @@ from tests.doubles.memos import Memos
 from tests.doubles.server import Double
 from tests.fakes.queue import ListedQueue
 from tests.fakes.rig import AGENT, NOW, USER, Rig, fresh_file
-from tests.faults.doomed import LoggedChat, Place, deliver_in_a_process
+from tests.faults.doomed import COMMIT, MODEL, LoggedChat, Place, deliver_in_a_process
 
 pytestmark = pytest.mark.slow
 
 KILLED = -9
-BOUNDARIES = ["claim", "fresh", "judge", "normalise", "prune", "conflicts", "plan"]
-INSIDE = [f"{step}#{place}" for step in ("added", "written", "receipt") for place in (1, 3)]
-STEPS = [*BOUNDARIES, *INSIDE, "commit", "record"]
+STEPS = ("claim", "fresh", "judge", "normalise", "prune", "conflicts", "plan", "added", "written", "receipt", "commit")
+"""What every run goes through; ``record`` is the last step, and behind it there is nothing to lose."""
 COLLECTIONS = (f"user:{USER}", f"agent:{AGENT}")
 SAID = ("我对花生过敏", "我已经搬到厦门了", "我喜欢喝茶", "鱼要先煎再炖")
 
@@ -45,24 +49,27 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     mariadb.drop_database(url)
 
 
-def begin(place: Place, tenant: str) -> str:
-    """A user who lived elsewhere before says four things and leaves."""
+def begin(place: Place, tenants: Sequence[str]) -> Mapping[str, str]:
+    """In each tenant, a user who lived elsewhere before says four things and leaves; return the runs."""
     rig = place.rig()
-    rig.tenant = tenant
     assert isinstance(rig.chat, LoggedChat)
     rig.chat.ANSWER = '{"memories": [{"content": "用户住在武汉", "category": "preference_taboo", "messages": [1]}]}'
-    rig.settle("我住在武汉", session="before")
+    runs = {}
+    for tenant in tenants:
+        rig.tenant = tenant
+        rig.settle("我住在武汉", session="before")
     (place.folder / "asked").unlink()
     rig.clock.advance(60)
-    rig.say(*SAID)
-    return rig.sessions.end(rig.key(), run_id=f"run-of-{tenant}", now=rig.clock.now()).run_id
+    for tenant in tenants:
+        rig.tenant = tenant
+        rig.say(*SAID)
+        runs[tenant] = rig.sessions.end(rig.key(), run_id=f"run-of-{tenant}", now=rig.clock.now()).run_id
+    return runs
 
 
-def outcome(place: Place, tenant: str) -> Mapping[str, object]:
-    """Everything that is there after reconcile had its turn, but for ids and times."""
-    rig = place.rig(later_seconds=2 * 3_600)
+def outcome(rig: Rig, tenant: str) -> Mapping[str, object]:
+    """Everything that is there, but for ids and times."""
     rig.tenant = tenant
-    reconcile(rig)
     run = rig.runs.get(tenant, f"run-of-{tenant}")
     assert run is not None
     stored = [memory for name in COLLECTIONS for memory in rig.store.changes(tenant, name, 0)]
@@ -75,12 +82,13 @@ def outcome(place: Place, tenant: str) -> Mapping[str, object]:
         "abroad": sorted(memory.content for name in COLLECTIONS for memory in abroad(rig, run, name)),
         "versions": len(rig.store.of_run(tenant, run.run_id)),
         "run": (run.state, dict(run.counts), run.plan.judge if run.plan else "", len(run.receipts), dict(run.cost)),
-        "due": rig.runs.due_retirements(now=rig.clock.now(), limit=10),
+        "receipts": sorted((receipt.action.value, receipt.provider, receipt.kept.value) for receipt in run.receipts),
+        "due": [item for item in rig.runs.due_retirements(now=rig.clock.now(), limit=1_000) if item.tenant == tenant],
     }
 
 
 def reconcile(rig: Rig) -> None:
-    limits = Limits(stuck_seconds=900, most_attempts=5, batch=100)
+    limits = Limits(stuck_seconds=900, most_attempts=5, batch=5_000)
     Reconcile(rig.runs, ListedQueue(), rig.provider_named, never, rig.clock, limits)(seconds=45)
 
 
@@ -92,16 +100,35 @@ def abroad(rig: Rig, run: Run, collection: str) -> list[Memory]:
     return rig.provider.listed(scope_of(run), collection) if rig.provider else []
 
 
-def test_a_killed_worker_leaves_nothing_undone_and_nothing_twice(place: Place) -> None:
-    begin(place, "calm")
-    assert deliver_in_a_process(place, "run-of-calm", tenant="calm", attempt=1, later_seconds=61, doom="") == 0
-    calm = outcome(place, "calm")
+def points_of(place: Place) -> list[str]:
+    """Every point that an undisturbed run passes, numbered by name: ``added#1``, ``COMMIT#4``."""
+    seen: Counter[str] = Counter()
+    points = []
+    for name in (place.folder / "points").read_text().splitlines():
+        seen[name] += 1
+        points.append(f"{name}#{seen[name]}")
+    return points
+
+
+def lose_the_answer(points: Sequence[str]) -> set[str]:
+    """The points between the model's answer and the end of the transaction that keeps it."""
+    behind = points[points.index(f"{MODEL}#1") :]
+    kept = next(place for place, point in enumerate(behind) if point.startswith(COMMIT))
+    return set(behind[: kept + 1])
+
+
+def test_a_worker_killed_anywhere_leaves_nothing_undone_and_nothing_twice(place: Place) -> None:
+    assert deliver_in_a_process(place, begin(place, ["calm"]), attempt=1, later_seconds=61, doom="") == 0
     assert place.asked() == 1
-    for step in STEPS:
-        run_id = begin(place, step)
-        died = deliver_in_a_process(place, run_id, tenant=step, attempt=1, later_seconds=61, doom=step)
-        assert died == KILLED, step
-        again = deliver_in_a_process(place, run_id, tenant=step, attempt=2, later_seconds=400, doom="")
-        assert again == 0, step
-        assert outcome(place, step) == calm, step
-        assert place.asked() == 1, step
+    points = points_of(place)
+    assert {f"{step}#1" for step in STEPS} < set(points)
+    runs = begin(place, points)
+    for point in points:
+        died = deliver_in_a_process(place, {point: runs[point]}, attempt=1, later_seconds=61, doom=point)
+        assert died == KILLED, point
+    assert deliver_in_a_process(place, runs, attempt=2, later_seconds=400, doom="") == 0
+    rig = place.rig(later_seconds=2 * 3_600)
+    reconcile(rig)
+    calm = outcome(rig, "calm")
+    assert {point: outcome(rig, point) for point in points} == dict.fromkeys(points, calm)
+    assert place.asked() == len(runs) + len(lose_the_answer(points))
