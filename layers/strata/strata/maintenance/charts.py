@@ -1,11 +1,12 @@
 """Charts as SVG, drawn from numbers: nothing is loaded, no script runs, every text is escaped. Pure."""
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
 WIDTH, HEIGHT, GAP = 720, 200, 10
-LEFT, BELOW = 44, 26
-"""Room for the numbers of the axis, and for the names of the days."""
+LEFT, ABOVE, BELOW = 44, 18, 26
+"""Room for the numbers of the axis, above the columns, and for the names of the days."""
 NAME_WIDTH, BAR, MOST_BARS = 220, 24, 20
 MAX_NAME_CHARS = 28
 LINES = 4
@@ -20,7 +21,7 @@ def stacked(rows: Sequence[Mapping[str, int | str]], parts: Mapping[str, str], *
         _column(row, parts, (LEFT + place * step + GAP / 2, step - GAP), top, total, str(row[label]))
         for place, (row, total) in enumerate(zip(rows, sums, strict=True))
     ]
-    return _svg(HEIGHT + BELOW, _axis(top) + "".join(columns))
+    return _svg(HEIGHT + BELOW, _axis(top) + "".join(columns), above=ABOVE)
 
 
 def bars(values: Sequence[tuple[str, float]], *, colour: str, marked: Sequence[str] = (), unit: str = "") -> str:
@@ -42,11 +43,10 @@ def share(part: int, whole: int, *, colour: str) -> str:
 
 
 def rounded_up(value: int) -> int:
-    """Return the next number that four lines divide evenly into 1, 2 or 5 times a power of ten."""
-    step = 1
-    while step * LINES < value:
-        step = step * 5 // 2 if str(step).startswith("2") else step * 2
-    return step * LINES
+    """Return the next number that the lines of an axis divide into steps that are easy to read."""
+    step = max(1, math.ceil(value / LINES))
+    unit = max(1, 10 ** (len(str(step)) - 1) // 2)
+    return math.ceil(step / unit) * unit * LINES
 
 
 def short(name: str) -> str:
@@ -54,8 +54,8 @@ def short(name: str) -> str:
     return name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…"
 
 
-def _svg(height: int, inside: str) -> str:
-    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img">{inside}</svg>'
+def _svg(height: int, inside: str, *, above: int = 0) -> str:
+    return f'<svg viewBox="0 {-above} {WIDTH} {height + above}" role="img">{inside}</svg>'
 
 
 def _axis(top: int) -> str:
