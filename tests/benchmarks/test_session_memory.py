@@ -27,7 +27,7 @@ from strata.storage.cache import open_cache
 from strata.storage.engine import open_database
 from strata.storage.message_rows import READ, WRITTEN
 from strata.storage.schema import migrate
-from tests.benchmarks.timing import against_floor, flat, steadily, within
+from tests.benchmarks.timing import against_floor, flat, steadily
 from tests.fakes.sessions import Desk, NoticeBoard
 from tests.servers.caches import RedisServer
 from tests.servers.databases import MariaDb
@@ -128,7 +128,7 @@ def test_append(bench: Bench) -> None:
         lambda: against_floor(
             "append / INSERT+COMMIT, pipelined push", lambda: bench.desk.say(key, SAID), floor.append, rounds=300
         ),
-        within(APPEND),
+        bound=APPEND,
     )
     assert steady.p50 < APPEND
     assert steady.p95 < APPEND
@@ -144,7 +144,7 @@ def test_hot_read(bench: Bench) -> None:
         lambda: against_floor(
             "hot read of 60 / LRANGE + json", lambda: bench.desk.read(key), lambda: floor.hot(floor.list), rounds=300
         ),
-        within(HOT),
+        bound=HOT,
     )
     assert steady.p50 < HOT
     assert steady.p95 < HOT
@@ -161,7 +161,7 @@ def test_cold_read(bench: Bench) -> None:
             rounds=150,
             before=client.flushdb,
         ),
-        within(COLD),
+        bound=COLD,
     )
     assert steady.p50 < COLD
     assert steady.p95 < COLD
@@ -182,7 +182,7 @@ def test_what_http_validation_and_authentication_add(bench: Bench) -> None:
         assert answer["statusCode"] in {200, 201}, answer
         agent = runtime.authenticate(secret, "").agent_id
         message = NewMessage(role=Role.USER, content=SAID)
-        added = []
+        added: list[float] = []
         while len(added) < ATTEMPTS and min(added, default=DOOR_MS) >= DOOR_MS:
             ratio = against_floor(
                 "append through the door / flow",
@@ -272,7 +272,7 @@ def _flat(bench: Bench, name: str, small: SessionKey, large: SessionKey) -> None
     }
     for what, on in operations.items():
         measure = partial(against_floor, f"{what}, {name}", partial(on, large), partial(on, small), rounds=200)
-        assert flat(steadily(measure, flat))
+        assert flat(measure)
     cold = partial(
         against_floor,
         f"cold read, {name}",
@@ -281,7 +281,7 @@ def _flat(bench: Bench, name: str, small: SessionKey, large: SessionKey) -> None
         rounds=100,
         before=client.flushdb,
     )
-    assert flat(steadily(cold, flat))
+    assert flat(cold)
 
 
 def test_flat_in_the_length_of_the_session(bench: Bench) -> None:
@@ -315,7 +315,7 @@ def test_flat_beside_a_million_rows_of_others(bench: Bench, mariadb: MariaDb, re
             rounds=200,
             before=before,
         )
-        assert flat(steadily(measure, flat))
+        assert flat(measure)
 
 
 def _fill(bench: Bench, rows: int) -> None:

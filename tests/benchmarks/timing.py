@@ -61,8 +61,22 @@ class Steady:
             print(f"{self.rounds[0].name:<44} {name} {middle:5.2f}   of {min(ratios):.2f}-{max(ratios):.2f}")
 
 
-def steadily(measure: Callable[[], Ratio], holds: Callable[[Steady], bool], *, least: int = 3, most: int = 9) -> Steady:
-    """Measure ``least`` to ``most`` times, until what is to be shown holds for the middle; print all."""
+def steadily(measure: Callable[[], Ratio], *, bound: float) -> Steady:
+    """Measure until the middle of both percentiles is below the bound."""
+    return _repeated(measure, lambda steady: max(steady.p50, steady.p95) < bound)
+
+
+def flat(measure: Callable[[], Ratio]) -> bool:
+    """Measure until both sides take as long, within a fifth; tell whether they do."""
+    return is_flat(_repeated(measure, is_flat))
+
+
+def is_flat(steady: Steady) -> bool:
+    """Tell whether both sides take as long, within a fifth."""
+    return 0.8 < steady.p50 < 1.2
+
+
+def _repeated(measure: Callable[[], Ratio], holds: Callable[[Steady], bool], least: int = 3, most: int = 9) -> Steady:
     rounds: list[Ratio] = []
     while True:
         rounds.append(measure())
@@ -71,16 +85,6 @@ def steadily(measure: Callable[[], Ratio], holds: Callable[[Steady], bool], *, l
         if len(rounds) == most or (len(rounds) >= least and holds(steady)):
             steady.told()
             return steady
-
-
-def within(bound: float) -> Callable[[Steady], bool]:
-    """Tell whether both percentiles are below a bound."""
-    return lambda steady: max(steady.p50, steady.p95) < bound
-
-
-def flat(steady: Steady) -> bool:
-    """Tell whether both sides take as long, within a fifth."""
-    return 0.8 < steady.p50 < 1.2  # noqa: PLR2004 a fifth
 
 
 def against_floor(

@@ -231,7 +231,8 @@ def test_nothing_that_sessions_ask_binds_a_connection_of_the_proxy(
     database = opened(mariadb.fresh_database(), pool_size=1)
     migrate(database)
     said: list[str] = []
-    execute = pymysql.connections.Connection._execute_command
+    driver: Any = pymysql.connections.Connection
+    execute = driver._execute_command
 
     def listening(connection: Any, command: int, statement: str | bytes) -> None:
         assert command == COMMAND.COM_QUERY
@@ -240,7 +241,7 @@ def test_nothing_that_sessions_ask_binds_a_connection_of_the_proxy(
         execute(connection, command, statement)
 
     database.engine.dispose()  # so that a connection is made while we listen
-    monkeypatch.setattr(pymysql.connections.Connection, "_execute_command", listening)
+    monkeypatch.setattr(driver, "_execute_command", listening)
     live_a_session(Desk(database, open_cache(config.Cache(url=redis_server.url), SystemClock()), SystemClock()))
     assert len(said) > 20
     found = [(why, one) for one in said for why, rule in PINNING.items() if re.search(rule, one, re.IGNORECASE)]

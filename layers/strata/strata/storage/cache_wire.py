@@ -48,9 +48,10 @@ class Wire:
                 idle.pop().disconnect()
 
     def _pool(self, key: str) -> Any:  # noqa: ANN401 the driver's pool
-        if not isinstance(self._client, redis.RedisCluster):
-            return self._client.connection_pool
-        return self._client.get_redis_connection(self._client.get_node_from_key(key)).connection_pool
+        client = self._client
+        if isinstance(client, redis.Redis):
+            return client.connection_pool
+        return client.get_redis_connection(client.get_node_from_key(key)).connection_pool
 
     def _kept(self, pool: Any) -> deque[Any]:  # noqa: ANN401 the driver's pool
         if self._process != os.getpid():  # a fork must not talk on its parent's connections
