@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from strata.errors import InputError
 from strata.evaluation.household import HouseholdTask
 from strata.evaluation.household_score import TURNS
 from strata.evaluation.task import Options
@@ -53,6 +54,15 @@ def test_with_no_provider_nothing_is_played_twice() -> None:
 
 def test_the_same_seed_plays_the_same_evening() -> None:
     assert played(OPTIONS)[1] == played(OPTIONS)[1]
+
+
+def test_the_key_of_one_agent_is_not_enough() -> None:
+    platform = Platform()
+    one = platform.agent()
+    platform.agent = lambda *_, **__: one  # type: ignore[method-assign]
+    [step, *_] = HouseholdTask().plan(OPTIONS)
+    with pytest.raises(InputError, match="several agents"):
+        step.work(platform, {})  # type: ignore[arg-type]
 
 
 def test_all_turns_and_facts_are_counted(report: Any) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from strata.errors import InputError
 from strata.evaluation.catalogue import catalogue
-from strata.evaluation.household_evening import Evening
+from strata.evaluation.household_evening import ADVISER, SHOPPER, Evening
 from strata.evaluation.household_people import Household, households
 from strata.evaluation.household_score import TURNS
 from strata.evaluation.report import Cell, Interval, Report, Table
@@ -64,6 +65,8 @@ class HouseholdTask:
 
 
 def _played(home: Household, mode: str, options: Options, subject: Subject, _done: Mapping[str, Record]) -> Record:
+    if subject.agent(ADVISER, provider=mode) is subject.agent(SHOPPER, provider=mode):
+        raise InputError("A household talks to several agents.", hint="Give the key of an admin.")
     score = Evening(subject, home, mode, options.seed, top_k=max(options.cutoffs)).play()
     return {"language": home.language, **score.document()}
 

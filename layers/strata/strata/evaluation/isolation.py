@@ -150,7 +150,6 @@ def _report(rows: Sequence[Record], owners: int) -> Report:
         counts={"attempts": len(rows), "allowed": len(allowed), "closed": len(closed), "owners": owners},
         tables=[_by_kind(rows), *([_leaks(leaks)] if leaks else [])],
         notes=NOTES,
-        facts={"judge": "rules or model, as configured"},
     )
 
 
