@@ -14,7 +14,7 @@ from strata.clock import SystemClock
 from strata.evaluation import household_agents
 from strata.evaluation.catalogue import Catalogue, Dish, catalogue
 from strata.evaluation.household_people import Fact, Household, Kind, wording
-from strata.evaluation.household_reading import Reading, is_about_soy, lines, read
+from strata.evaluation.household_reading import Line, Reading, is_about_soy, lines, read
 from strata.evaluation.household_score import Score, is_decided, is_there
 from strata.evaluation.subject import Subject
 
@@ -24,6 +24,8 @@ DEADLINE_MS = 5_000
 RUN_SECONDS = 300.0
 LAST_TALK_DAYS = 3
 INDEX_SECONDS, PAUSE_SECONDS = 20.0, 0.05
+CHOOSING = frozenset({"dinner", "shopping", "next_day"})
+"""Turns about what somebody will eat."""
 SIMMERS = frozenset({"stew", "braise", "soup"})
 
 
@@ -118,19 +120,13 @@ class Evening:
         self.score.hits.append(("next_day", reading.less_soy and reading.dish == dish.id))
 
     def _load(self, turn: str, agent: str, session: str, ask: str, hint: str, dishes: Sequence[str]) -> Reading:
-        """Load the context of a turn, and record which of the facts it needs are there."""
-        loaded = self._clients[agent].load_context(
-            self._session_of(session),
-            self._user,
-            ask,
-            context=self._words["agents"]["hints"][hint],
-            top_k=self._top_k,
-            deadline_ms=DEADLINE_MS,
-        )
-        self.score.load_ms.append(loaded.timings_ms.get("total", 0.0))
-        self.score.tokens.append(loaded.usage.get("memories", 0))
-        self.score.degraded += bool([one for one in loaded.degraded if one["code"] != "long_memory_off"])
-        found = lines(loaded, ask)
+        """Load the context of a turn, and record which of the facts it needs are there.
+
+        Who chooses or buys food also asks who can eat it: two questions, as a careful cook would ask them.
+        """
+        found = self._asked(agent, session, ask, self._words["agents"]["hints"][hint])
+        if turn in CHOOSING:
+            found += self._asked(agent, session, self._words["agents"]["check"], "")
         reading = read(found, self._foods)
         for fact in self._needed(turn):
             self.score.enter(turn, fact.kind.value, fact.text, is_there=is_there(fact, found, self._foods))
@@ -140,10 +136,24 @@ class Evening:
             self.score.enter(turn, "wish", "soy", is_there=any(map(is_about_soy, found)))
         return reading
 
+    def _asked(self, agent: str, session: str, question: str, hint: str) -> list[Line]:
+        loaded = self._clients[agent].load_context(
+            self._session_of(session),
+            self._user,
+            question,
+            context=hint,
+            top_k=self._top_k,
+            deadline_ms=DEADLINE_MS,
+        )
+        self.score.load_ms.append(loaded.timings_ms.get("total", 0.0))
+        self.score.tokens.append(loaded.usage.get("memories", 0))
+        self.score.degraded += bool([one for one in loaded.degraded if one["code"] != "long_memory_off"])
+        return lines(loaded, question)
+
     def _needed(self, turn: str) -> list[Fact]:
         if turn == "dinner":
             return list(self._home.facts)
-        needed = {Kind.ALLERGY, Kind.TABOO} if turn in {"shopping", "next_day"} else set()
+        needed = {Kind.ALLERGY, Kind.TABOO} if turn in CHOOSING else set()
         return [fact for fact in self._home.facts if fact.kind in needed]
 
     def _which_dish(self, turn: str, reading: Reading, dish: Dish) -> list[tuple[str, str]]:
