@@ -35,7 +35,7 @@ from strata.maintenance.reconcile import Limits, Reconcile
 from strata.maintenance.weeks import days_of, last_week, span_of, week_of
 from strata.model.agents import ProviderName
 from strata.model.events import Read
-from strata.model.memories import ChangeKind
+from strata.model.memories import ChangeKind, Memory
 from strata.model.messages import NewMessage, Role
 from strata.model.sessions import SessionKey
 from strata.ports import Access, Counted, MemoryEdit, Purged
@@ -468,6 +468,20 @@ class Memos:
             raise ProviderUnavailableError
         self.deleted.append((collection, tuple(external_ids)))
 
+    def listed(self, scope: Any, collection: str, *, limit: int) -> list[Any]:
+        if not self.reachable:
+            raise ProviderUnavailableError
+        user = collection.removeprefix("user:")
+        return [kept(f"x-{user}", f"{user} dislikes coriander"), kept("x-other", "something else")]
+
+
+def kept(external_id: str, content: str) -> Memory:
+    at = datetime(2026, 3, 10, tzinfo=UTC)
+    return Memory(
+        tenant="t", memory_id=external_id, collection=LAYER, memory_type="user_preference", agent_id="a",
+        content=content, metadata={"external_id": external_id}, said_at=at, created_at=at, updated_at=at,
+    )  # fmt: skip
+
 
 class House:
     """Two users with sessions, memories and copies."""
@@ -482,7 +496,7 @@ class House:
         cache: Any = self.cache
         self.runs = SqlRunStore(shelf.database)
         self.erasure = Erasure(self.users, self.sessions, cache, providers, self.runs, shelf.clock)
-        self.export = Export(self.users, self.sessions, self.log, shelf.archive, shelf.clock)
+        self.export = Export(self.users, self.sessions, self.log, shelf.archive, providers, shelf.clock)
         for user in ("ann", "bob"):
             self._move_in(user)
 
@@ -625,7 +639,17 @@ def test_a_users_data_comes_out_whole_with_a_manifest(house: House) -> None:
         "quarantined": 1,
         "provider_copies": 1,
     }
+    assert [copy["content"] for copy in exported["provider_copies"]] == ["ann dislikes coriander"]
+    assert exported["manifest"]["pending"] == []
     assert "bob" not in json.dumps(exported, ensure_ascii=False)
+
+
+def test_an_export_names_the_copies_that_could_not_be_had(house: House) -> None:
+    house.memos.reachable = False
+    exported = house.export.export(house.shelf.admin, "ann")
+    assert exported["manifest"]["pending"] == ["MEMOS: 1 copies in user:ann"]
+    assert [(copy["external_id"], copy["content"]) for copy in exported["provider_copies"]] == [("x-ann", None)]
+    assert len(exported["memories"]) == 2
 
 
 def test_users_data_is_for_administrators(house: House) -> None:

@@ -74,7 +74,7 @@ def wire(settings: Settings, stores: Stores, clock: Clock, providing: Providing)
         },
         audits=audits,
         erasure=Erasure(users, stores.sessions, stores.cache, providing, stores.runs, clock),
-        export=Export(users, stores.sessions, stores.log, stores.archive, clock),
+        export=Export(users, stores.sessions, stores.log, stores.archive, providing, clock),
     )
 
 
