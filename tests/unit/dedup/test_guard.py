@@ -33,6 +33,18 @@ DECIDED = [
     pytest.param(
         "Client A wants paper invoices", "Client B wants paper invoices", DISTINCT, id="a letter before a verb"
     ),
+    pytest.param("Visa expires in March", "Visa expires on Wednesday", DISTINCT, id="the third month, the third day"),
+    pytest.param("护照2027年3月到期", "护照2028年3月到期", CONFLICT, id="the same month of another year"),
+    pytest.param("Lease ends in March 2027", "Lease ends in April 2027", CONFLICT, id="another month, in English"),
+    pytest.param("护照2027年3月到期", "护照3月到期", DISTINCT, id="a year left open is no other year"),
+    pytest.param("Passport expires in May 2027", "护照2027年5月到期", MERGE, id="one month in two languages"),
+    pytest.param(
+        "User works at Google", "User left Google and joined Stripe", CONFLICT, id="left for another employer"
+    ),
+    pytest.param("User works at Google", "User joined a gym", DISTINCT, id="who joins a club keeps the job"),
+    pytest.param("User's left knee hurts", "User's right knee hurts", DISTINCT, id="left is a side, too"),
+    pytest.param("User's dentist is Dr. Lee", "User's dentist is now Dr. Wu", CONFLICT, id="somebody else now"),
+    pytest.param("User's phone is a Pixel", "User switched to an iPhone", CONFLICT, id="another make of phone"),
     pytest.param("Room 12 has a projector", "Room 14 has a projector", DISTINCT, id="a number that names"),
     pytest.param("二楼的厕所坏了", "三楼的厕所坏了", DISTINCT, id="a floor that names"),
     pytest.param("用户不吃猪肝", "用户不吃猪肉", DISTINCT, id="part and whole under a negation"),

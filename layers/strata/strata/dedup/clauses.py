@@ -54,6 +54,8 @@ def _may_end(group: Group, token: Token) -> bool:
 def _opens_clause(rest: Sequence[Token]) -> bool:
     if rest[0].kind in _PREDICATES or rest[0].kind is Kind.MOOD:
         return True
+    if rest[0].kind is Kind.CHANGE and rest[1:] and rest[1].kind in _PREDICATES:
+        return True
     return rest[0].kind is Kind.PERSON and any(token.kind in _PREDICATES for token in rest[1:])
 
 

@@ -6,6 +6,7 @@ from strata.dedup.inflection import (
     Forms,
     is_agent_mark,
     is_auxiliary,
+    is_departure,
     is_over,
     is_question,
     permits,
@@ -22,6 +23,7 @@ _QUESTION = Token("QUESTION", Kind.MOOD, "mood", "?")
 _PAST = Token("PAST", Kind.MOOD, "mood", "past tense")
 _BY = Token("BY", Kind.DIRECTION, "direction", "by")
 _MAY = Token("MAY", Kind.STANCE, "permission", "may")
+_LEAVE = Token("LEAVE", Kind.ACT, "motion", "left")
 _ON = Token("ON", Kind.STANCE, "state", "on")
 _AT_THE_END: dict[str, Entry] = {"on": (_ON,), "off": (NOT, _ON), "left": ()}
 """*is on*, *is off*: a preposition ends nothing; *no milk left* says no more than *no milk*."""
@@ -59,6 +61,8 @@ def _word(forms: Forms, index: int, entry: Entry) -> Entry:
         return (_BY,)
     if permits(forms, index):
         return (_MAY,)
+    if is_departure(forms, index):
+        return (_LEAVE,)
     return () if is_auxiliary(forms, index) else entry or _unknown(forms, index)
 
 

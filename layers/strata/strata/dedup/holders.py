@@ -58,9 +58,11 @@ def _takes_place(left: Clause, right: Clause, ours: frozenset[str], theirs: froz
 
 
 def other_person(left: Clause, right: Clause) -> Clash | None:
-    """A change that puts one named person in the place of another: 负责人换成了小李."""
+    """A change that puts one named person in the place of another: 负责人换成了小李, *her dentist is now Dr. Wu*."""
     ours, theirs = left.people - right.people, right.people - left.people
-    if "SWITCH" not in {left.change, right.change} or left.negative or right.negative:
+    changes = {left.change, right.change}
+    is_renamed = "SWITCH" in changes or ("NOW" in changes and left.equates and right.equates)
+    if not is_renamed or left.negative or right.negative:
         return None
     shared = left.content & right.content or (left.people & right.people) - {"USER"}
     if not (shared and _are_names(left, ours) and _are_names(right, theirs)):

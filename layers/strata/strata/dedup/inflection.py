@@ -12,6 +12,7 @@ Forms = Sequence[Form]
 _INVERTED = frozenset("can could should will would may shall must".split())
 _ALWAYS_INVERTED = frozenset("does did is are was were has am".split())
 _SUBJECTS = frozenset("the a user i he she they it we you my his her their this that there our".split())
+_OWNERS = frozenset("the a my his her their our that this".split())
 _BETWEEN = frozenset("not never already just recently now always also".split())
 _NAMED_BY_LETTER = frozenset(
     "project team group plan vitamin section class room type hepatitis block building gate platform option point unit "
@@ -56,6 +57,14 @@ def is_participle(form: Form) -> bool:
     """Any form that is neither the plain one nor *-s* nor *-ing*; *left* is kept as it stands."""
     word, base = form
     return word == "left" or (word != base and not word.endswith(("s", "ing")))
+
+
+def is_departure(forms: Forms, index: int) -> bool:
+    """*she left early*, *has left*, *is left with the doorman*: the verb, not the side."""
+    if forms[index][0] != "left":
+        return False
+    before = next((form for form in reversed(forms[:index]) if form[0] not in _BETWEEN), ("", ""))
+    return before[1] in {"be", "have", "get"} or before[0] in _SUBJECTS - _OWNERS or _is_person(before[0])
 
 
 def permits(forms: Forms, index: int) -> bool:

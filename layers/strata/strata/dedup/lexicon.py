@@ -78,7 +78,7 @@ def lexicon() -> Lexicon:
     chinese: dict[str, Entry] = {}
     english: dict[Phrase, Entry] = {}
     for spec, surface, home in rows:
-        alone = spec == surface.replace(" ", "_")
+        alone = spec == surface.replace(" ", "_") or home[1] is Kind.VALUE  # the 3 of March is not that of Wednesday
         entry = _entry(spec, surface, home, {} if alone else homes)
         if _HAN.search(surface):
             chinese[surface] = entry

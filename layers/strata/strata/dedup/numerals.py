@@ -46,6 +46,8 @@ _MONTHS = {
     for name in names.split("|")
 }
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_BEFORE_MONTH = "in|by|of|before|after|until|till|since|from|every|each|last|next|this|early|late|mid|during"
+"""After these *may* and *march* are months."""
 _DAY = r"(\d{1,2})(?: (?:st|nd|rd|th)\b)?"
 
 
@@ -55,7 +57,7 @@ def spell_out_numbers(text: str) -> str:
         text = _applied(_CHINESE, text)
     if _ENGLISH_FIGURE.search(text):
         text = _applied(_ENGLISH, text)
-    return _applied(_DATES, text) if _FIGURE.search(text) else text
+    return _applied(_DATES, text) if _DATED.search(text) else text
 
 
 def _applied(rules: tuple["_Rule", ...], text: str) -> str:
@@ -105,7 +107,7 @@ def _month_day(month: str, day: str, year: str | None) -> str:
 
 _Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
-_FIGURE = pattern(r"\d")
+_DATED = pattern(rf"\d|\b(?:{_MONTH})\b")
 _CHINESE_FIGURE = pattern("[零〇一二两三四五六七八九十百千万亿俩半号]")
 _ENGLISH_FIGURE = pattern(
     rf"\b(?:{'|'.join(_CARDINALS)}|{'|'.join(_ORDINALS)}|half|quarter|dozen|twice|once|an hour)\b"
@@ -175,6 +177,8 @@ _ENGLISH: tuple[_Rule, ...] = (
 _DATES: tuple[_Rule, ...] = (
     (pattern(rf"\b({_MONTH}) (?:the )?{_DAY}(?!\d|:)(?:,? ?(\d{{4}}))?"), lambda m: _month_day(m[1], m[2], m[3])),
     (pattern(rf"\b(?:the )?{_DAY} (?:of )?({_MONTH})\b(?:,? ?(\d{{4}}))?"), lambda m: _month_day(m[2], m[1], m[3])),
+    (pattern(rf"\b({_MONTH}),? ?(?:of )?(\d{{4}})(?!\d)"), lambda m: f"{m[2]}年{_MONTHS[m[1]]}月"),
+    (pattern(rf"\b({_BEFORE_MONTH}) ({_MONTH})\b(?! ?\d)"), lambda m: f"{m[1]} {_MONTHS[m[2]]}月"),
     (pattern(r"(?<!\d)(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?!\d)"), lambda m: _month_day(str(int(m[2])), m[3], m[1])),
     (pattern(r" ?(\d+月\d+日) ?"), r" \1 "),
 )

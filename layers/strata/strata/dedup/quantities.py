@@ -157,7 +157,7 @@ _READERS: dict[str, Callable[[re.Match[str]], Piece]] = {
     "address": _name,
     "date": _date,
     "monthday": _simple("monthday"),
-    "month": lambda match: value("month", _figures(match[0])[-1], match[0]),
+    "month": lambda match: value("month", "-".join(_NUMBER.findall(match[0])), match[0]),
     "year": _simple("year"),
     "clock": _clock,
     "hour": _hour,

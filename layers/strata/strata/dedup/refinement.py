@@ -138,6 +138,41 @@ def _is_machine(group: Sequence[Token]) -> bool:
     return any(token.family == "device" for token in group) and all(token.kind is not Kind.PERSON for token in group)
 
 
+_DATED = frozenset({"month", "date", "weekday", "year", "monthday"})
+_TIMES = frozenset({"clock", "clock12"})
+
+
+def _ended(group: list[Token]) -> list[Token]:
+    """*ends in 82* is a number's last digits, *ends in June* an end."""
+    if not any(token.family in _DATED for token in group):
+        return group
+    return [
+        Token("EXPIRE", Kind.ACT, "transact", token.surface)
+        if token.concept == "TAIL_NUMBER" and token.surface.isascii()
+        else token
+        for token in group
+    ]
+
+
+def _begun(group: list[Token]) -> list[Token]:
+    """*starts at 8:20* and *joins a club* take no new job."""
+    return [token for index, token in enumerate(group) if not _is_no_job(token, group[index + 1 : index + 3])]
+
+
+def _is_no_job(token: Token, behind: Sequence[Token]) -> bool:
+    if token.surface == "start at":
+        return any(later.family in _TIMES for later in behind)
+    return token.surface == "join" and any(later.surface in _ARTICLES for later in behind)
+
+
+def _departed(group: list[Token]) -> list[Token]:
+    """*left Google*: does not work there now."""
+    if all(token.family != "employer" for token in group):
+        return group
+    away = (NOT, Token("NOW", Kind.CHANGE, "change", "left"), Token("JOB", Kind.ACT, "job", "left"))
+    return [part for token in group for part in (away if token.concept == "LEAVE" else (token,))]
+
+
 def _drunk(group: list[Token]) -> list[Token]:
     """Who *drinks*, without saying what, drinks alcohol."""
     last = next((token for token in reversed(group) if token.kind in {Kind.THING, Kind.ACT}), None)
@@ -202,6 +237,9 @@ _REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...
     (frozenset({"condition"}), _diagnosed),
     (frozenset({"LIVE"}), _moved),
     (frozenset({"job"}), _employed),
+    (frozenset({"TAIL_NUMBER"}), _ended),
+    (frozenset({"SWITCH"}), _begun),
+    (frozenset({"LEAVE"}), _departed),
     (frozenset({"DRINK"}), _drunk),
     (frozenset({"GIVE"}), _served),
     (frozenset({"UNDER"}), _limited),

@@ -54,7 +54,18 @@ def _measures(token: Token, clause: Clause) -> bool:
 
 def _agree(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     """Equal, or an hour that may be the same once its half of the day is known."""
-    return bool(ours & theirs) or any(_same_hour(one, other) for one in ours for other in theirs)
+    return bool(ours & theirs) or any(_compatible(one, other) for one in ours for other in theirs)
+
+
+def _compatible(one: str, other: str) -> bool:
+    """The same with something left open: March and March 2027, an hour of either half of the day."""
+    (family, _, ours), (_, _, theirs) = one.partition("="), other.partition("=")
+    if family in _OPEN_YEAR:
+        return ours.endswith(f"-{theirs}") or theirs.endswith(f"-{ours}")
+    return _same_hour(one, other)
+
+
+_OPEN_YEAR = frozenset({"@date", "@month"})
 
 
 def _same_hour(one: str, other: str) -> bool:
