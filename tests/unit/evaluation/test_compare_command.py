@@ -45,6 +45,16 @@ def test_all_providers_are_meant_unless_some_are_named(asked: list[Any]) -> None
     assert some == ["mem0", "native"]
 
 
+def test_files_and_budgets_are_handed_on(asked: list[Any], tmp_path: Path) -> None:
+    for name in ("data", "gold"):
+        (tmp_path / name).write_text(f'["{name}"]', encoding="utf-8")
+    files = ("--data", str(tmp_path / "data"), "--extra", str(tmp_path / "gold"))
+    assert strata("memorybank", *files, "--budget", "600,100", "--k", "3").exit_code == 0
+    [(_, options, _)] = asked
+    assert (options.data.json(), options.extra.json()) == (["data"], ["gold"])
+    assert (options.budgets, options.cutoffs) == ((100, 600), (3,))
+
+
 def test_what_was_left_out_is_printed(asked: list[Any]) -> None:
     printed = strata("household", "--providers", "native,memos").stdout
     assert "memory_recall" in printed

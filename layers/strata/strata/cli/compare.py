@@ -21,8 +21,10 @@ from strata.evaluation.task import TASKS, Options
 @click.argument("task", type=click.Choice(sorted(TASKS)))
 @click.option("--providers", default="native,memos,mem0,none", show_default=True, help="Names, separated by commas.")
 @click.option("--data", "data_path", type=click.Path(path_type=Path), help="The data file of the task.")
+@click.option("--extra", "extra_path", type=click.Path(path_type=Path), help="Second file: gold evidence, memories.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many items of the data.")
 @click.option("--k", "cutoffs", type=Numbers(), default="5,10,20", show_default=True, help="Ranks to measure at.")
+@click.option("--budget", "budgets", type=Numbers(), default="150,300,600,1200,2400", show_default=True, help="Tokens.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of result, page and journals.")
 @click.option("--endpoint", help="A running service; else a private stack in this process.")
@@ -33,8 +35,10 @@ def compare(  # noqa: PLR0913 (its options)
     task: str,
     providers: str,
     data_path: Path | None,
+    extra_path: Path | None,
     limit: int | None,
     cutoffs: tuple[int, ...],
+    budgets: tuple[int, ...],
     seed: int,
     out: Path | None,
     endpoint: str | None,
@@ -45,8 +49,14 @@ def compare(  # noqa: PLR0913 (its options)
 
     MemOS and Mem0 are found by STRATA_PROVIDERS_MEMOS_URL and STRATA_PROVIDERS_MEM0_URL.
     """
-    read = source.read(data_path) if data_path else None
-    options = Options(limit=limit, cutoffs=cutoffs, seed=seed, data=read)
+    options = Options(
+        limit=limit,
+        cutoffs=cutoffs,
+        budgets=budgets,
+        seed=seed,
+        data=source.read(data_path) if data_path else None,
+        extra=source.read(extra_path) if extra_path else None,
+    )
     place = Place(endpoint=endpoint or "", key=key_for(endpoint, key), out=out)
     observability.set_level("ERROR")
     observability.mute_metrics()
