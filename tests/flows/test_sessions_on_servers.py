@@ -70,10 +70,15 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counted
 
 
-def test_round_trips(desk: Desk, key: SessionKey, sent: Counter[str]) -> None:
+@pytest.mark.parametrize("server", ["redis_server", "redis_cluster"])
+def test_round_trips(
+    request: pytest.FixtureRequest, database_url: str, key: SessionKey, sent: Counter[str], server: str
+) -> None:
     """An append is one statement and one script; a hot read one script; a cold one a statement between two scripts."""
+    node: RedisServer | RedisCluster = request.getfixturevalue(server)
+    desk = opened(database_url, config.Cache(url=node.url))
     desk.say(key, "first")
-    desk.cache._link.call(lambda client: client.flushdb())
+    node.flush()
     desk.read(key)  # from now on the server knows every script
 
     def trips(work: Callable[[], object]) -> dict[str, int]:
@@ -84,9 +89,11 @@ def test_round_trips(desk: Desk, key: SessionKey, sent: Counter[str]) -> None:
     assert trips(lambda: desk.say(key, "one more")) == {"statements": 1, "commands": 1}
     assert trips(lambda: desk.say(key, "and", "two more")) == {"statements": 1, "commands": 1}
     assert trips(lambda: desk.read(key)) == {"commands": 1}
-    desk.cache._link.call(lambda client: client.flushdb())
+    node.flush()
     assert trips(lambda: desk.read(key)) == {"statements": 1, "commands": 2}
     assert trips(lambda: desk.read(key)) == {"commands": 1}
+    desk.database.close()
+    desk.cache.close()
 
 
 def test_warm_and_cold_are_the_same_to_the_character(desk: Desk, key: SessionKey, redis_server: RedisServer) -> None:

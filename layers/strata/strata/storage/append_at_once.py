@@ -24,6 +24,7 @@ from strata.storage.append_request import Append, Outcome, grown
 from strata.storage.message_rows import WRITTEN, Draft
 from strata.storage.session_rows import SessionRow
 
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _VALUES = WRITTEN[1:]
 _INTO = f"INSERT INTO messages ({', '.join(WRITTEN)}) SELECT s.session_no, "
 Quote = Callable[[str], str]
@@ -78,7 +79,7 @@ def _values(draft: Draft, seq: int, quote: Quote) -> tuple[str, ...]:
 
 def _as_remembered(row: SessionRow, quote: Quote) -> str:
     session = row.session
-    participants = json.dumps(session.participants, ensure_ascii=False, separators=(",", ":"))
+    participants = _compact(session.participants) if session.participants else "[]"
     return (
         f"s.session_no = {row.number} AND s.tenant = {_hex(session.key.tenant)} "
         f"AND s.session_id = {_hex(session.key.session_id)} AND s.participants = {quote(participants)} "
