@@ -25,12 +25,12 @@ HEADERS = {
     Lane.AGENT: "From this agent's experience:\n",
 }
 MAX_AUTHOR_CHARS = 40
-_TEMPLATE_MARK = re.compile(r"\[(/?)([A-Z][A-Z_]{2,30}|(?i:inst|sys|system|assistant|user))\]")
+_TEMPLATE_MARK = re.compile(r"\[(/?)([A-Z][A-Z_]{2,30}|(?i:inst|sys|system|assistant|user|[gs]mask))\]")
 """``[INST]``, ``[/INST]``, ``[TOOL_CALLS]`` and their like."""
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_TAG_CHARACTERS = range(0xE0000, 0xE0080)
-"""Letters that nobody sees and a model may read."""
+_UNSEEN = range(0xE0000, 0xE01F0)
+"""Tag letters and variation selectors: characters that nobody sees, in which a model may read a hidden text."""
 _DAY = 86_400
 
 
@@ -64,7 +64,7 @@ def age(said_at: datetime, now: datetime) -> str:
 
 
 def _flat(character: str) -> str:
-    if character in _REORDERING or ord(character) in _TAG_CHARACTERS:
+    if character in _REORDERING or ord(character) in _UNSEEN:
         return ""
     if unicodedata.category(character) in {"Cc", "Zl", "Zp"}:
         return " "
