@@ -79,6 +79,7 @@ READS: dict[str, Operation] = {
     "get_many": lambda shelf, who, which: _only(shelf.memories.get_many(who, [which], now=shelf.clock.now())),
     "list": lambda shelf, who, which: _only([one for one in shelf.library.listed(who, HOME) if one.memory_id == which]),
     "standing": lambda shelf, who, which: _only(shelf.memories.standing(who, [HOME], now=shelf.clock.now())),
+    "search": lambda shelf, who, which: _only(shelf.search(who, HOME, "不吃芹菜", ["user_preference"], 5)),
     "history": lambda shelf, who, which: shelf.library.history(who, HOME, which),
     "diff": lambda shelf, who, which: shelf.rollbacks.diff(who, HOME, which, 1, 2),
     "preview": lambda shelf, who, which: shelf.rollbacks.preview(who, HOME, which, 1),
@@ -104,6 +105,10 @@ INSERTS: dict[str, Operation] = {
 ADMINISTRATION: dict[str, Operation] = {
     "import": lambda shelf, who, which: shelf.transfer.import_lines(who, HOME, []),
     "undo": lambda shelf, who, which: shelf.undo.of_agent(who, "owner", shelf.clock.now() - timedelta(days=1)),
+    "undo_run": lambda shelf, who, which: shelf.undo.of_run(who, "r1"),
+    "quarantine": lambda shelf, who, which: shelf.reviews.page(who, limit=1),
+    "release": lambda shelf, who, which: shelf.reviews.release(who, "q1"),
+    "reject": lambda shelf, who, which: shelf.reviews.reject(who, "q1"),
     "put_policy": lambda shelf, who, which: shelf.collections.put(who, HOME),
     "delete_collection": lambda shelf, who, which: shelf.collections.delete(who, HOME),
 }

@@ -266,6 +266,12 @@ def test_an_expired_memory_vanishes_from_every_path_at_the_same_instant(
             _is_found(lambda: shelf.memories.get(access, LAYER, "m1", now=now)),
             _is_found(lambda: shelf.memories.history(access, LAYER, "m1", now=now)),
             bool(list(shelf.transfer.export(access, LAYER))),
+            bool(shelf.search(access, LAYER, "不吃香菜", ["user_preference"], 5)),
+            bool(shelf.memories.present_versions(access, ["m1"], now=now, memory_types=["user_preference"])),
+            _is_found(lambda: shelf.rollbacks.preview(access, LAYER, "m1", 1)),
+            _is_found(lambda: shelf.rollbacks.diff(access, LAYER, "m1", 1, 1)),
+            _is_found(lambda: shelf.impacts.reads(access, LAYER, "m1")),
+            _is_found(lambda: shelf.impacts.impact(access, LAYER, "m1")),
         ]
 
     shelf.clock.advance(59.999999)

@@ -45,7 +45,7 @@ def share(part: int, whole: int, *, colour: str) -> str:
 def rounded_up(value: int) -> int:
     """Return the next number that the lines of an axis divide into steps that are easy to read."""
     step = max(1, math.ceil(value / LINES))
-    unit = max(1, 10 ** (len(str(step)) - 1) // 2)
+    unit = max(1, int(10 ** (len(str(step)) - 1)) // 2)
     return math.ceil(step / unit) * unit * LINES
 
 

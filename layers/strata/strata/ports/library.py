@@ -20,8 +20,7 @@ from strata.model.messages import JsonObject
 class Access:
     """On whose behalf a store call is made; the store enforces it inside its queries.
 
-    ``personal`` names the user whose ``user:`` collection may be reached without a registration (a context load or a
-    consolidation for that user). ``system`` is for jobs of the product itself.
+    ``admin`` passes registrations and policies inside its tenant; ``system`` is for jobs of the product itself.
     """
 
     tenant: str
