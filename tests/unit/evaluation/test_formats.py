@@ -146,7 +146,7 @@ DIALOGUE: Mapping[str, Any] = {
     "user-id": 1,
 }
 MEMORIES = [
-    {"1": {"time": "2023-03-07", "event": "小明得了第一名。", "user-id": 1}},
+    {"1": {"time": "2023-03-07", "scene": "活动", "emotion": "开心", "event": "小明得了第一名。", "user-id": 1}},
     {"2": {"time": "?", "event": "小红养了猫。", "user-id": 2}},
 ]
 
@@ -154,7 +154,7 @@ MEMORIES = [
 @pytest.mark.parametrize("swapped", [False, True])
 def test_a_dialogue_asks_with_what_was_said_before_the_turn_that_is_tested(swapped: bool) -> None:
     [conversation] = Madial().read(madial([DIALOGUE], MEMORIES, swapped=swapped)).conversations
-    assert [turn.text for turn in conversation.turns] == ["小明得了第一名。"]
+    assert [turn.text for turn in conversation.turns] == ["活动，开心：小明得了第一名。"]
     [question] = conversation.questions
     assert question.evidence == ("1",)
     assert "我又要比赛了" in question.text

@@ -1,8 +1,9 @@
 """The task ``madial``: MADial-Bench, in Chinese or English; what is said in a dialogue recalls what happened before.
 
-Two files of JSON lines beside each other: ``…-memory.json`` with ``{"<id>": {"time", "event", "user-id"?}}`` and
-``…-dialogue.json`` with ``{"dialogue", "test-turn", "relevant-id", "user-id"}``. The question is the dialogue so far,
-up to the first turn in which a memory is to be mentioned. A memory without ``user-id`` belongs to the child it names.
+Two files of JSON lines beside each other: ``…-memory.json`` with
+``{"<id>": {"time", "scene", "emotion", "event", "user-id"?}}`` and ``…-dialogue.json`` with
+``{"dialogue", "test-turn", "relevant-id", "user-id"}``. The question is the dialogue so far, up to the first turn in
+which a memory is to be mentioned. A memory without ``user-id`` belongs to the child it names.
 """
 
 import re
@@ -16,6 +17,7 @@ from strata.evaluation.retrieval.material import Conversation, Material, Questio
 from strata.evaluation.retrieval.task import RetrievalTask
 from strata.evaluation.source import DataFile
 from strata.evaluation.task import Options
+from strata.ranking.tokens import is_dense
 
 ASSISTANT = "assistant"
 MARKS = frozenset({"<BOD>", "<EOD>"})
@@ -82,7 +84,14 @@ def _turn(key: str, memory: Item, person: str) -> Turn:
         said_at = datetime.fromisoformat(str(memory.get("time"))).replace(tzinfo=UTC)
     except ValueError:
         said_at = _UNDATED
-    return Turn(id=key, speaker=person, text=memory["event"], said_at=said_at)
+    return Turn(id=key, speaker=person, text=_told(memory), said_at=said_at)
+
+
+def _told(memory: Item) -> str:
+    """Return a memory as one sentence: of what kind it was, how it felt, what happened. Its day is metadata."""
+    comma, colon = ("，", "：") if is_dense(memory["event"]) else (", ", ": ")
+    about = comma.join(str(memory[name]) for name in ("scene", "emotion") if memory.get(name))
+    return f"{about}{colon}{memory['event']}" if about else str(memory["event"])
 
 
 def _question(place: int, dialogue: Item, memories: Mapping[str, Item]) -> Question | None:
