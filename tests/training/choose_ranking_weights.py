@@ -205,7 +205,7 @@ def _chosen(talks: Sequence[Talk], sweeps: int) -> Mix:
 
 
 def _shares(talks: Sequence[Talk], mix: Mix) -> Scores:
-    sums = np.sum([talk.scores(mix) for talk in talks], axis=0)
+    sums: Scores = np.sum([talk.scores(mix) for talk in talks], axis=0)
     return sums[:4] / sums[4:]
 
 
