@@ -45,6 +45,8 @@ class Statement:
         cursor = connection.connection.cursor()
         cursor.execute(compiled.text, compiled.arguments(values))
         results = compiled.results
+        if not any(results):
+            return list(cursor.fetchall())
         return [
             tuple([value if convert is None else convert(value) for value, convert in zip(row, results, strict=True)])
             for row in cursor.fetchall()
