@@ -130,4 +130,4 @@ def test_a_folder_that_cannot_be_made_is_said(
 ) -> None:
     out = str(folder / "talk.json" / "out")
     assert status(monkeypatch, "locomo", "--data", talk, "--out", out) == 1
-    assert "cannot be made" in capsys.readouterr().err
+    assert "cannot be written to" in capsys.readouterr().err

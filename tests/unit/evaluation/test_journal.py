@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from strata.errors import ConfigurationError
 from strata.evaluation.journal import Journal
 
 SETTINGS = {"task": "squares", "k": [5, 10]}
@@ -50,6 +52,15 @@ def test_a_file_of_somebody_else_is_not_taken_for_a_journal(tmp_path: Path) -> N
         (tmp_path / "j").write_bytes(content)
         with Journal(tmp_path / "j", SETTINGS) as journal:
             assert journal.records == {}
+
+
+def test_two_evaluations_do_not_write_one_journal(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", SETTINGS) as journal:
+        journal.enter("a", {})
+        with pytest.raises(ConfigurationError, match="Another evaluation"):
+            Journal(tmp_path / "j", SETTINGS)
+    with Journal(tmp_path / "j", SETTINGS) as journal:
+        assert journal.records == {"a": {}}
 
 
 def test_without_a_path_nothing_is_written(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 import math
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
+from strata.errors import InputError
 from strata.evaluation import drawing, page, result
 from strata.evaluation.report import Curves, Distribution, Report, Table
 from strata.evaluation.runner import Outcome
@@ -67,6 +69,12 @@ def test_a_number_that_is_none_is_not_written() -> None:
     for value in (math.nan, math.inf):
         with pytest.raises(ValueError, match=str(value)):
             result.document(outcome(Report(metrics={"m": value})))
+
+
+def test_a_result_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "result.json").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        result.write(outcome(Report(metrics={})), tmp_path)
 
 
 def test_facts_name_what_else_there_is() -> None:

@@ -4,12 +4,15 @@ The first line says what the rest belongs to. A line that was torn by a kill is 
 settings, other data or another version of the product the journal starts anew.
 """
 
+import fcntl
 import json
 import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self, TextIO
+
+from strata.errors import ConfigurationError
 
 Entry = Mapping[str, Any]
 
@@ -18,9 +21,15 @@ class Journal:
     """The records of finished steps, by id. Without a path it lives in memory only."""
 
     def __init__(self, path: Path | None, settings: Mapping[str, Any]) -> None:
-        """Take up what is there, if it was made under the same settings."""
+        """Take up what is there, if it was made under the same settings.
+
+        Raises:
+            ConfigurationError: another evaluation writes here at this moment.
+            OSError: the folder cannot be written to.
+        """
         self._path = path
         self._file: TextIO | None = None
+        self._lock = _locked(path)
         head, records = _found(path)
         fits = head.get("settings") == json.loads(json.dumps(settings)) and isinstance(head.get("scope"), str)
         self.records: dict[str, Entry] = records if fits else {}
@@ -43,10 +52,11 @@ class Journal:
             self._file.flush()
 
     def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        """Close the file, and let others write."""
+        for file in (self._file, self._lock):
+            if file is not None:
+                file.close()
+        self._file = self._lock = None
 
     def _rewrite(self, settings: Mapping[str, Any]) -> None:
         """Write what is known as a whole file, so that nothing torn stays in the middle."""
@@ -60,6 +70,19 @@ class Journal:
             os.fsync(file.fileno())
         unfinished.replace(self._path)
         self._file = self._path.open("a", encoding="utf-8")
+
+
+def _locked(path: Path | None) -> TextIO | None:
+    """Keep others from writing the same journal; the system lets go however the process ends."""
+    if path is None:
+        return None
+    file = path.with_suffix(".lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise ConfigurationError(f"Another evaluation uses {path.parent}.") from None
+    return file
 
 
 def _line(entry: Entry) -> str:

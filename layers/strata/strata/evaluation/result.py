@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from strata import __version__
+from strata.errors import InputError
 from strata.evaluation import page
 from strata.evaluation.report import Curves, Table
 from strata.evaluation.runner import Outcome
@@ -51,7 +52,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
 
 
 def write(outcome: Outcome, folder: Path) -> tuple[Path, Path]:
-    """Write both files and return where they are; each is whole or not there."""
+    """Write both files and return where they are; each is whole or not there. Raises InputError."""
     result = document(outcome)
     text = json.dumps(result, ensure_ascii=False, indent=2) + "\n"
     return (
@@ -62,8 +63,11 @@ def write(outcome: Outcome, folder: Path) -> tuple[Path, Path]:
 
 def _written(path: Path, text: str) -> Path:
     unfinished = path.with_suffix(path.suffix + ".new")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from None
     return path
 
 

@@ -62,7 +62,7 @@ def evaluate(name: str, options: Options, place: Place, watch: Watch) -> Outcome
     steps = task.plan(options)
     if not steps:
         raise InputError("There is nothing to measure in this data.")
-    with Journal(_journal_file(place), _settings(name, options, place)) as journal:
+    with _journal(place, _settings(name, options, place)) as journal:
         embedder = _worked(task, steps, journal, options, place, watch)
         records = {step.id: journal.records[step.id] for step in steps}
     report = task.report(options, records)
@@ -116,14 +116,14 @@ def _subject(place: Place, scope: str, provider: str) -> Iterator[Subject]:
             yield measured
 
 
-def _journal_file(place: Place) -> Path | None:
+def _journal(place: Place, settings: Mapping[str, Any]) -> Journal:
     if place.out is None:
-        return None
+        return Journal(None, settings)
     try:
         place.out.mkdir(parents=True, exist_ok=True)
+        return Journal(place.out / JOURNAL_FILE, settings)
     except OSError as error:
-        raise InputError(f"{place.out} cannot be made: {error.strerror}.") from None
-    return place.out / JOURNAL_FILE
+        raise InputError(f"{place.out} cannot be written to: {error.strerror}.") from None
 
 
 def _settings(name: str, options: Options, place: Place) -> Mapping[str, Any]:
