@@ -1,7 +1,9 @@
 """What is quick proposes and decides what the plain way does: comparing every text with every other, word by word."""
 
 import json
+from collections import Counter
 from itertools import product
+from math import log
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,10 @@ from strata.dedup import Profiles, Proposal, Signal, Thresholds, normalise, prop
 from strata.dedup.explanations import difference
 from strata.dedup.holders import other_holder
 from strata.dedup.opposition import may_clash
+from strata.dedup.oppositions import oppositions
 from strata.dedup.reading import read
 from strata.dedup.shelf import Shelf
-from strata.dedup.topics import Topics
+from strata.dedup.topics import topic_of
 from strata.dedup.values import other_value
 
 DATA = Path(__file__).parents[2] / "data"
@@ -32,14 +35,32 @@ def plainly(new: str, stored: list[str]) -> list[Proposal]:
     """Every signal measured against every text."""
     text, others = normalise(new), [normalise(each) for each in stored]
     found = [*_same_and_contained(text, others), *_alike(text, others)]
-    found += [
-        Proposal(index, Signal.TOPIC, score) for index, score in Topics(stored).near(new, THRESHOLDS.topic, LIMIT)
-    ]
+    found += _of_one_topic(new, stored)
     order = list(Signal)
     best: dict[int, Proposal] = {}
     for each in sorted(found, key=lambda each: (order.index(each.signal), -each.score, each.place)):
         best.setdefault(each.place, each)
     return list(best.values())[:LIMIT] if text else []
+
+
+def _of_one_topic(new: str, stored: list[str]) -> list[Proposal]:
+    topics = [topic_of(text) for text in stored]
+    counts = Counter(concept for topic in topics for concept in topic)
+
+    def weight(concepts: frozenset[str]) -> float:
+        return sum(log(1 + len(stored) / counts[each]) if counts[each] else log(1 + len(stored)) for each in concepts)
+
+    ours = topic_of(new)
+    total, found = weight(ours) or 1.0, []
+    for index, topic in enumerate(topics):
+        shared = [
+            max(weight(frozenset({each})), THRESHOLDS.topic * total if each in oppositions().topics else 0.0)
+            for each in ours & topic
+        ]
+        score = sum(shared) / min(total, weight(topic) or 1.0)
+        if score >= THRESHOLDS.topic - 1e-9:
+            found.append(Proposal(index, Signal.TOPIC, min(1.0, score)))
+    return sorted(found, key=lambda each: (each.score, each.place), reverse=True)[:LIMIT]
 
 
 def _same_and_contained(text: str, others: list[str]) -> list[Proposal]:

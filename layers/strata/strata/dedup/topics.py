@@ -9,6 +9,7 @@ from strata.dedup.reading import read
 
 _MOST_COMMON = 250
 """A concept in more texts than this tells nothing apart."""
+_SLACK = 1e-9
 
 
 class Topics:
@@ -21,6 +22,7 @@ class Topics:
         self._weights = {concept: log(1 + len(texts) / count) for concept, count in counts.items()}
         self._unseen = log(1 + len(texts))
         self._total = [self._weight(each) for each in concepts]
+        self._least = min(self._total, default=1.0)
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         for index, each in enumerate(concepts):
             for concept in each:
@@ -33,22 +35,27 @@ class Topics:
         """
         topic = topic_of(text)
         total = self._weight(topic)
+        telling = list(self._telling(topic, threshold * total))
+        enough = threshold * min(total, self._least) - _SLACK
+        if sum(weight for weight, _ in telling) < enough:
+            return
         shared: defaultdict[int, float] = defaultdict(float)
-        for concept in topic:
-            places = self._places.get(concept, ())
-            if len(places) <= _MOST_COMMON:
-                least = threshold * total if concept in oppositions().topics else 0.0
-                weight = max(self._weights.get(concept, 0.0), least)
-                for index in places:
-                    shared[index] += weight
-        totals = self._total
-        near = [
-            (score, index)
-            for index, weight in shared.items()
-            if (score := weight / min(totals[index], total)) >= threshold
-        ]
+        for weight, places in telling:
+            for index in places:
+                shared[index] += weight
+        heavy = [(weight, index) for index, weight in shared.items() if weight >= enough]
+        scores = ((weight / min(total, self._total[index]), index) for weight, index in heavy)
+        near = [found for found in scores if found[0] >= threshold]
         for score, index in sorted(near, reverse=True)[:limit]:
             yield index, min(1.0, score)
+
+    def _telling(self, topic: frozenset[str], of_one_value: float) -> Iterator[tuple[float, Sequence[int]]]:
+        """What concepts of ``topic`` weigh and where they are, those left out that are everywhere."""
+        for concept in topic:
+            places = self._places.get(concept, ())
+            if 0 < len(places) <= _MOST_COMMON:
+                least = of_one_value if concept in oppositions().topics else 0.0
+                yield max(self._weights[concept], least), places
 
     def _weight(self, concepts: frozenset[str]) -> float:
         return sum(self._weights.get(concept, self._unseen) for concept in concepts) or 1.0
