@@ -11,5 +11,5 @@ def wait_seconds(attempt: int, *, first: int, longest: int, draw: float) -> int:
 
     ``first`` is the wait after the first failure, ``longest`` the bound, ``draw`` a random number in [0, 1].
     """
-    whole = min(first * GROWTH ** min(max(attempt, 1) - 1, 20), longest)
+    whole: int = min(first * GROWTH ** min(max(attempt, 1) - 1, 20), longest)
     return round(whole * (LEAST_SHARE + (1 - LEAST_SHARE) * draw))
