@@ -15,7 +15,9 @@ from strata.errors import (
     StorageUnavailableError,
     StrataError,
 )
+from strata.model.memories import ChangeKind
 from strata.model.runs import Run, RunNotice, RunState
+from strata.ports import Access, MemoryEdit
 from tests.fakes.chat import Answer, ScriptedChat, memories
 from tests.fakes.rig import ALLERGY, DISLIKES, LIKES, NoCache, NoEmbedder, Rig, fresh_file, plan_of
 
@@ -311,3 +313,45 @@ def test_two_sessions_that_end_together_and_contradict_each_other_leave_one_stat
     first.deliver(one)
     assert first.contents() == ["用户喜欢吃辣"]
     assert first.everything()["用户不喜欢吃辣"] == "superseded"
+
+
+def overtaken(url: str, ours: tuple[str, int], meanwhile: Callable[[Rig], object]) -> Rig:
+    """Somebody liked it hot on monday; while our run has planned and not yet written, something else happens."""
+    happens: list[Callable[[Rig], object]] = [meanwhile]
+    first = Rig(url=url, on_step=lambda step: happens.pop()(first) if step == "plan" and happens else None)
+    Rig(url=url, clock=first.clock).settle(LIKES, session="monday")
+    first.clock.advance(86_400)
+    text, minute = ours
+    first.say(text, session="ours", at=first.clock.now() - timedelta(minutes=60 - minute))
+    assert first.deliver(first.end("ours")).state is RunState.SUCCEEDED
+    return first
+
+
+def theirs(text: str, minute: int) -> Callable[[Rig], object]:
+    """Another session, settled meanwhile, in which something was said in that minute."""
+
+    def settle(rig: Rig) -> object:
+        said_at = rig.clock.now() - timedelta(minutes=60 - minute)
+        return Rig(url=rig.url, clock=rig.clock).settle(text, session="theirs", at=said_at)
+
+    return settle
+
+
+def test_what_was_outdated_before_it_could_be_renewed_is_said_anew(url: str) -> None:
+    rig = overtaken(url, (LIKES, 30), theirs(DISLIKES, 20))
+    assert rig.contents() == ["用户喜欢吃辣"]
+
+
+def test_what_was_said_again_before_it_could_be_outdated_stays(url: str) -> None:
+    rig = overtaken(url, (DISLIKES, 20), theirs(LIKES, 30))
+    assert rig.contents() == ["用户喜欢吃辣"]
+    assert rig.everything()["用户不喜欢吃辣"] == "superseded"
+
+
+def test_what_was_deleted_before_it_could_be_renewed_stays_away(url: str) -> None:
+    def delete(rig: Rig) -> None:
+        (memory,) = rig.memories()
+        edit = MemoryEdit(memory_id=memory.memory_id, change=ChangeKind.DELETE, reason="wrong")
+        rig.store.edit(Access(tenant="home", agent_id="ann", system=True), memory.collection, edit, now=rig.clock.now())
+
+    assert overtaken(url, (LIKES, 30), delete).contents() == []

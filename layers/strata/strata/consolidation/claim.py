@@ -11,6 +11,7 @@ The lease lives in the database, so its word is the last: without the cache it d
 old is told LeaseLostError at its next write.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -36,6 +37,8 @@ class Hold:
     _seconds: int
     judgement: Judgement | None = None
     counts: dict[str, int] = field(default_factory=dict)
+    seen: Mapping[str, int] = field(default_factory=dict)
+    """How far the plan has seen each collection."""
 
     @property
     def key(self) -> SessionKey:

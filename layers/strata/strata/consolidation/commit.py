@@ -67,6 +67,7 @@ class Commit:
             self._on_step("plan")
         else:
             hold.prolong()
+        hold.seen = plan.seen
         abroad = external(self._provider_for(hold.run.tenant, hold.run.agent_id))
         done = {receipt.key: receipt.memory_id for receipt in hold.run.receipts}
         waiting = [write for write in plan.writes if write.key not in done]

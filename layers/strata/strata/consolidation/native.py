@@ -9,11 +9,12 @@ from strata.consolidation.lookup import access_of
 from strata.dedup.fingerprint import fingerprint
 from strata.errors import NotFoundError
 from strata.model.agents import ProviderName
-from strata.model.memories import ChangeKind, CollectionKind, Memory, collection_kind
+from strata.model.memories import ChangeKind, CollectionKind, Memory, MemoryStatus, collection_kind
 from strata.model.runs import PlannedWrite, Receipt, Run, WriteAction
 from strata.observability import logger
 from strata.ports import MemoryDraft, MemoryEdit, MemoryStore
 
+MOST_TRIES = 3
 _RELATIONS = {WriteAction.REFINE: "refines", WriteAction.SUPERSEDE: "supersedes"}
 
 
@@ -74,8 +75,12 @@ class NativeWrites:
         return replace(receipt, memory_id=memory.memory_id, version=memory.version)
 
     def retire(self, hold: Hold, write: PlannedWrite, replaced_by: str, now: datetime) -> None:
-        """Mark old memories as superseded; those already gone stay gone. Nothing is retired without a successor."""
-        for old in write.replaces if replaced_by else ():
+        """Mark old memories as superseded; those already gone stay gone. Nothing is retired without a successor.
+
+        What was said again since the plan was made, and later than its successor, stays: looking again settles it.
+        """
+        said_later = self._said_later(hold, write, now) if replaced_by else set()
+        for old in (old for old in write.replaces if replaced_by and old not in said_later):
             edit = MemoryEdit(
                 memory_id=old,
                 change=ChangeKind.SUPERSEDE,
@@ -115,15 +120,32 @@ class NativeWrites:
             self._store.edit(access, memory.collection, edit, now=now)
 
     def _insert(self, hold: Hold, write: PlannedWrite, draft: MemoryDraft, now: datetime) -> Memory:
-        access = access_of(hold.run)
-        if write.repeats is not None:
-            return self._renew(
-                hold, write, self._store.get(access, write.collection, write.repeats, now=now), draft, now
-            )
-        written = self._store.insert(access, draft, now=now)
-        if written.created or written.memory.memory_id == draft.memory_id:
-            return written.memory
-        return self._renew(hold, write, written.memory, draft, now)
+        """Insert, or renew what says the same; what was superseded while we looked at it is said anew."""
+        access, same = access_of(hold.run), write.repeats
+        for _ in range(MOST_TRIES):
+            try:
+                if same is not None:
+                    found = self._store.get(access, write.collection, same, now=now)
+                    return self._renew(hold, write, found, draft, now)
+                written = self._store.insert(access, draft, now=now)
+            except NotFoundError:
+                if same is None or not self._is_overtaken(hold, write.collection, same):
+                    raise
+                same = None
+                continue
+            if written.created or written.memory.memory_id == draft.memory_id:
+                return written.memory
+            same = written.memory.memory_id
+        raise NotFoundError
+
+    def _said_later(self, hold: Hold, write: PlannedWrite, now: datetime) -> set[str]:
+        found = self._store.get_many(access_of(hold.run), write.replaces, now=now)
+        return {memory.memory_id for memory in found if memory.said_at > write.said_at}
+
+    def _is_overtaken(self, hold: Hold, collection: str, memory_id: str) -> bool:
+        """Tell whether a memory was superseded since the plan was made. What somebody deleted stays away."""
+        changed = self._store.changes(hold.run.tenant, collection, hold.seen.get(collection, 0))
+        return any(memory.memory_id == memory_id and memory.status is MemoryStatus.SUPERSEDED for memory in changed)
 
     def _renew(self, hold: Hold, write: PlannedWrite, memory: Memory, draft: MemoryDraft, now: datetime) -> Memory:
         """Note that a stored fact was said again: since when it holds, how long, and by which messages."""
