@@ -88,6 +88,24 @@ def test_an_expired_timeout_is_not_tried_again_and_the_next_goes_through_the_cli
     assert link.call(Scripted(), Scripted("the short way")) == "the short way"
 
 
+def test_only_failures_that_cost_time_keep_callers_away(link: CacheLink, clock: FakeClock) -> None:
+    """A server that is starting again refuses at once; what is appended meanwhile must reach it as soon as it is up."""
+    for _ in range(10):
+        with pytest.raises(CacheUnavailableError):
+            link.call(Scripted(LinkError(), LinkError()))
+    assert link.call(Scripted("back")) == "back"
+
+    def silent(_client: object) -> None:
+        clock.advance(0.5)
+        raise TimedOut
+
+    for _ in range(3):
+        with pytest.raises(CacheUnavailableError):
+            link.call(silent)
+    with pytest.raises(CacheUnavailableError, match="left alone"):
+        link.call(Scripted("not asked"))
+
+
 def test_a_refusal_is_passed_on(link: CacheLink) -> None:
     with pytest.raises(CacheUnavailableError) as raised:
         link.call(Scripted(), Scripted(ResponseError("OOM command not allowed")))

@@ -1,7 +1,8 @@
 """One bounded call to the cache: scripts by their hash, errors translated once, a breaker in front.
 
 A server that does not answer costs its timeout a few times; then callers are kept away for a while and go to the
-database at once.
+database at once. One that refuses connections costs nothing, and nobody is kept away: every append that is not told to
+a cache which is back already is one that others do not see there.
 """
 
 import hashlib
@@ -77,6 +78,8 @@ class CacheLink:
         self._made: Any = None
         self._wire: Wire | None = None
         self._is_well = False
+        self._clock = clock
+        self._cheap_seconds = min(settings.connect_timeout_seconds, settings.timeout_seconds) / 2
         self._breaker = Breaker(
             clock,
             failures=settings.breaker_failures,
@@ -100,13 +103,14 @@ class CacheLink:
             CacheUnavailableError: no answer in time, a refusal (full memory, read-only replica), or an open breaker.
         """
         self._breaker.check()
+        began = self._clock.monotonic()
         try:
             result = self._once_more(work, quick)
         except (RedisError, RedisClusterException) as error:
             self._is_well = False
             if isinstance(error, ReadOnlyError):
                 self.close()  # after a failover the old primary refuses writes: the name leads to the new one
-            if not isinstance(error, ResponseError):
+            if not isinstance(error, ResponseError) and self._clock.monotonic() - began >= self._cheap_seconds:
                 self._breaker.failed()
             raise CacheUnavailableError(fields={"cache_error": type(error).__name__}) from error
         self._breaker.succeeded()
