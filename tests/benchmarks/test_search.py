@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from strata.bootstrap import Runtime
+from strata.inference.local_embedding import LocalEmbedder
 from strata.ports import Access, MemoryDraft
+from strata.sharing.units import NewUnit
 from tests.benchmarks.library import NOW, unit_vectors
 from tests.benchmarks.timing import against_floor
 
@@ -34,7 +36,28 @@ def test_a_query_costs_little_beside_its_embedding(runtime: Runtime, filled: Cal
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "bound"), [(1_000, 40.0), (10_000, 8.0)])
+def test_an_insert_costs_little_beside_its_embedding(runtime: Runtime, filled: Callable[[str, int], Access]) -> None:
+    """Looking for what is stored already, version, audit event and digest included."""
+    access = filled("inserts", 1_000)
+    model, numbers = LocalEmbedder(), itertools.count()
+
+    def fact() -> str:
+        return f"{next(numbers)} days ago the piano teacher told us that she would like to drink tea in our garden"
+
+    ratio = against_floor(
+        "insert among 1,000 / its embedding",
+        lambda: runtime.library.insert(
+            access, "user:inserts", NewUnit(memory_type="user_preference", content=fact(), said_at=NOW)
+        ),
+        lambda: model.embed([fact()]),
+        rounds=30,
+    )
+    ratio.told()
+    assert ratio.p50 < 1.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "bound"), [(1_000, 30.0), (10_000, 6.0)])
 def test_everything_but_the_embedding(
     runtime: Runtime, filled: Callable[[str, int], Access], size: int, bound: float
 ) -> None:

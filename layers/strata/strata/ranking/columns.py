@@ -27,7 +27,11 @@ KINDS: Mapping[str, str] = {
     "previous": "i4",
     "following": "i4",
 }
-"""Column → numpy type. ``expires`` is in seconds since 1970; ``previous`` and ``following`` are slots, −1 = none."""
+"""Column → numpy type.
+
+``expires`` is in seconds since 1970, ``length`` the natural logarithm of the number of terms; ``previous`` and
+``following`` are slots, −1 = none.
+"""
 
 
 class Columns:

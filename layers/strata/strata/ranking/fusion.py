@@ -81,10 +81,11 @@ def _with_named(field: Field, query: Query, weights: Mix, total: Array) -> Array
 def _with_surroundings(field: Field, total: Array, query: Query, weights: Mix) -> Array:
     if any(weights.neighbours):
         total = total + _neighbours(field, total, weights)
-    if weights.question or weights.length or weights.answer:
-        asks, said = field.column("question"), np.log(np.maximum(field.column("length"), 1.0))
-        answers = shifted(asks, field.links("previous"))
-        total = total - weights.question * asks + weights.answer * answers + weights.length * said
+    if weights.length:
+        total = total + weights.length * field.column("length")
+    if weights.question or weights.answer:
+        asks = field.column("question")
+        total = total - weights.question * asks + weights.answer * shifted(asks, field.links("previous"))
     speakers = signals.speaker_named(field, query) if weights.speaker else None
     return total if speakers is None else total + weights.speaker * speakers
 

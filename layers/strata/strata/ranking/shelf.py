@@ -204,7 +204,7 @@ def _features(entry: Entry, words: int) -> Mapping[str, float]:
         "dense_script": is_dense(entry.text),
         "question": _ATTACHMENT.sub("", entry.text).rstrip().endswith(QUESTION_MARKS),
         "expires": entry.expires,
-        "length": words,
+        "length": math.log(max(1, words)),
         "year": entry.said_on.year,
         "month": entry.said_on.month,
         "day": entry.said_on.day,
