@@ -34,6 +34,7 @@ class Retrieval:
         self._asked = [one for one in asked if one.question.counts]
         self._apart = [one for one in asked if not one.question.counts]
         self._everyone = asked
+        self._has_sessions = any(len(set(one.session_of.values())) > 1 for one in asked)
 
     @property
     def subject(self) -> str:
@@ -66,7 +67,8 @@ class Retrieval:
 
     def tables(self) -> list[Table]:
         """Return the tables for people."""
-        return [self._ranking_table(), self._budget_table(), self._category_table(), self._session_table()]
+        tables = [self._ranking_table(), self._budget_table(), self._category_table()]
+        return [*tables, self._session_table()] if self._has_sessions else tables
 
     def plots(self) -> list[Plot]:
         """Return the charts."""
@@ -120,8 +122,8 @@ class Retrieval:
             yield "mrr", mean(ranks)
 
     def _sessions(self) -> Iterator[tuple[str, float]]:
-        """Over every question with evidence, those that stand apart too."""
-        for k in (1, *self._options.cutoffs):
+        """Over every question with evidence, those that stand apart too; nothing where there is one session only."""
+        for k in (1, *self._options.cutoffs) if self._has_sessions else ():
             found = [
                 scores.sessions_at(one.ranked[self.subject], one.question.evidence, one.session_of, k)
                 for one in self._everyone
