@@ -24,7 +24,7 @@ _LIST_MARKS = frozenset({"、", "和", "与", "及", "以及", "或", "或者", 
 _SILENT = frozenset({Kind.DROP, Kind.NOT, Kind.MOOD, Kind.CHANGE, Kind.LINK})
 
 
-@lru_cache(maxsize=32_768)  # every stored text meets every candidate of a batch
+@lru_cache(maxsize=16_384)  # every stored text meets every candidate of a batch; 4 to 7 KB each, some 100 MB at most
 def read(text: str) -> Reading:
     """What ``text`` says. Reading costs some 100 µs; comparing two readings far less."""
     cut = groups(_segments(without_report(canonical(text))))
