@@ -39,7 +39,7 @@ def asked(subject: Subject, user_id: str, question: Question, known: Origins, *,
     return {
         "ranked": [[unit.tokens, *unit.turns] for unit in _units(subject, ranking, known)],
         "loaded": [[unit.tokens, *unit.turns] for unit in _units(subject, loaded, known, standing=True)],
-        "loaded_tokens": loaded.usage["memories"],
+        "loaded_tokens": _tokens(subject, loaded.prompt),
         "standing_tokens": sum(tokens for lane, tokens in _line_tokens(subject, loaded) if lane == "constraints"),
         "ms": 1_000 * elapsed,
         "load_ms": loaded.timings_ms["total"],
@@ -88,7 +88,8 @@ def _line_tokens(subject: Subject, loaded: ContextResult) -> list[tuple[str, int
     """Return the lane and the tokens of each memory's line, as rendered; the made-up name of an evaluation aside."""
     lines = [line for line in loaded.prompt.split("\n") if line.startswith("- (")]
     lanes = [lane for lane in ("constraints", *LANES) for _ in loaded.memories[lane]]
-    return [
-        (lane, _counter.count(line.replace(f"{subject.scope}-", "") + "\n"))
-        for lane, line in zip(lanes, lines, strict=True)
-    ]
+    return [(lane, _tokens(subject, line + "\n")) for lane, line in zip(lanes, lines, strict=True)]
+
+
+def _tokens(subject: Subject, text: str) -> int:
+    return _counter.count(text.replace(f"{subject.scope}-", ""))
