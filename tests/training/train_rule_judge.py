@@ -2,10 +2,11 @@
 
     python tests/training/train_rule_judge.py
 
-Two models come out: ``weights_words.json`` (words, classes, moods, matched rules) and ``weights_meaning.json`` (the
-same and the sentence's embedding by the bundled model). Both are multinomial logistic regressions. The sentences of
-the ``heldout`` split are not looked at. On the ``dev`` split, with which the rules were written, the rules look better
-than they are, so what they found there is kept from the models.
+Three models come out: ``weights_words.json`` (words, classes, moods, matched rules), ``weights_meaning.json`` (the
+same and the sentence's embedding by the bundled model), and ``weights_talk.json`` (words, learned from the sentences
+of the ``talk`` split as well, most of which are small talk). All are multinomial logistic regressions. The sentences
+of the splits ``heldout`` and ``unseen`` are not looked at. On the ``dev`` split, with which the rules were written,
+the rules look better than they are, so what they found there is kept from the models.
 """
 
 import base64
@@ -37,7 +38,8 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def main() -> None:
-    rows = [row for row in _rows() if row["split"] != "heldout" and "text" in row]
+    _learn_talk()
+    rows = _rows("dev", "train")
     found = [merged(units(corrected(row["text"]))) for row in rows]
     classes, wanted = _labels(rows)
     names, words = _matrix([_features(unit, row) for unit, row in zip(found, rows, strict=True)])
@@ -48,8 +50,17 @@ def main() -> None:
     _write("meaning", classes, names, learned, digest=_digest(rows), center=meaning.mean(0))
 
 
-def _rows() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in SENTENCES.read_text(encoding="utf-8").splitlines()]
+def _learn_talk() -> None:
+    rows = _rows("dev", "train", "talk")
+    found = [merged(units(corrected(row["text"]))) for row in rows]
+    classes, wanted = _labels(rows)
+    names, words = _matrix([_features(unit, row) for unit, row in zip(found, rows, strict=True)])
+    _write("talk", classes, names, _learned(words, wanted, len(classes)), digest=_digest(rows))
+
+
+def _rows(*splits: str) -> list[dict[str, Any]]:
+    every = map(json.loads, SENTENCES.read_text(encoding="utf-8").splitlines())
+    return [row for row in every if row["split"] in splits and "text" in row]
 
 
 def _digest(rows: Sequence[dict[str, Any]]) -> str:

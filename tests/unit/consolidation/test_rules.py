@@ -209,3 +209,45 @@ def test_a_long_message_takes_time_in_proportion() -> None:
     start = perf_counter()
     kept((U, "我今天去了公园，风景不错。" * 500))
     assert perf_counter() - start < 20
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("我对花生过敏，也不吃香菜", [("用户对花生过敏", True), ("用户不吃香菜", False)]),
+        ("我对花生过敏，我妈对虾过敏", [("用户对花生过敏", True), ("用户的妈对虾过敏", True)]),
+        ("我对花生和腰果过敏", [("用户对花生和腰果过敏", True)]),
+        (
+            "I'm allergic to nuts and my son hates coriander",
+            [("User is allergic to nuts", True), ("User's son hates coriander", False)],
+        ),
+        ("I'm allergic to cashews and walnuts", [("User is allergic to cashews and walnuts", True)]),
+        ("I'm breastfeeding, so no alcohol", [("User is breastfeeding, so no alcohol", True)]),
+    ],
+)
+def test_each_fact_of_a_sentence_is_a_memory_with_its_own_subject(text: str, facts: list[tuple[str, bool]]) -> None:
+    assert [(fact.content, fact.safety) for fact in kept((U, text))] == facts
+
+
+@pytest.mark.parametrize("text", ["[photo: a bowl of peanuts on a table]", "好看 [图片：一桌子菜]"])
+def test_what_a_picture_shows_was_not_said(text: str) -> None:
+    assert contents((U, text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'll do my best to make everyone feel at home.",
+        "Your dedication looks great from here!",
+        "Sounds great, have a wonderful time!",
+        "太好了，真替你高兴！",
+    ],
+)
+def test_praise_and_good_intentions_are_no_decisions(text: str) -> None:
+    assert contents((U, text)) == []
+
+
+@pytest.mark.parametrize("text", ["行，就它了", "可以，就按你说的"])
+def test_a_proposal_that_asks_whether_it_is_good_can_be_taken_up(text: str) -> None:
+    (fact,) = kept((A, "晚饭做香菇滑鸡好不好？"), (U, text))
+    assert (fact.memory_type, fact.content) == ("adopted_decision", "用户采纳了建议：晚饭做香菇滑鸡好不好？")

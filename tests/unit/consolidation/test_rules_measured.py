@@ -1,7 +1,8 @@
 """How well the rule judge does on sentences written for it: precision and recall per type, and for safety apart.
 
 The patterns were written with the ``dev`` sentences before them; the weights were learned from ``dev`` and ``train``.
-Nothing was fitted to the ``heldout`` sentences: they show what to expect of a sentence nobody has seen.
+Nothing was learned from the ``heldout`` sentences, nor from those of ``unseen``, which were written later, a quarter of
+them long messages with at most one fact in them. The ``talk`` sentences only teach what small talk is.
 """
 
 import hashlib
@@ -45,7 +46,7 @@ WORDS_FLOORS: Floors = {
     ALL: (0.82, 0.65),
 }
 MEANING_FLOORS: Floors = {
-    SAFETY: (0.88, 0.88),
+    SAFETY: (0.89, 0.89),
     "user_preference": (0.91, 0.78),
     "rejection_reason": (0.81, 0.72),
     "adopted_decision": (0.83, 0.55),
@@ -57,6 +58,8 @@ MEANING_FLOORS: Floors = {
     "substitute_record": (0.46, 0.60),
     ALL: (0.86, 0.79),
 }
+
+UNSEEN_FLOORS: Floors = {SAFETY: (0.79, 0.92), "adopted_decision": (0.78, 0.78), ALL: (0.77, 0.86)}
 
 
 @dataclass(frozen=True)
@@ -133,16 +136,19 @@ def test_the_set_is_large_balanced_and_half_of_it_held_out() -> None:
 
 def test_no_sentence_stands_in_two_splits() -> None:
     seen: dict[str, str] = {}
-    for split in ("dev", "train", "heldout"):
+    for split in ("dev", "train", "talk", "heldout", "unseen"):
         for row in rows(split):
             text = json.dumps(row.get("turns") or row["text"], ensure_ascii=False)
             assert seen.setdefault(text, split) == split, text
 
 
-@pytest.mark.parametrize("kind", ["words", "meaning"])
-def test_the_weights_were_learned_from_the_sentences_as_they_are(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "splits"),
+    [("words", {"dev", "train"}), ("meaning", {"dev", "train"}), ("talk", {"dev", "train", "talk"})],
+)
+def test_the_weights_were_learned_from_the_sentences_as_they_are(kind: str, splits: set[str]) -> None:
     every = map(json.loads, SENTENCES.read_text(encoding="utf-8").splitlines())
-    learned_from = [row for row in every if row["split"] != "heldout" and "text" in row]
+    learned_from = [row for row in every if row["split"] in splits and "text" in row]
     text = "\n".join(json.dumps(row, ensure_ascii=False, sort_keys=True) for row in learned_from)
     shipped = json.loads((files("strata.consolidation") / "data" / f"weights_{kind}.json").read_text(encoding="utf-8"))
     assert shipped["sentences_sha256"] == hashlib.sha256(text.encode()).hexdigest()
@@ -158,6 +164,12 @@ def test_on_sentences_nobody_tuned_for_without_an_embedding_model() -> None:
     scores = measured(judge, rows("heldout"))
     show("heldout, patterns and words", scores)
     hold(scores, WORDS_FLOORS)
+
+
+def test_on_sentences_and_long_messages_written_later() -> None:
+    scores = measured(judge, rows("unseen"))
+    show("unseen, patterns and words", scores)
+    hold(scores, UNSEEN_FLOORS)
 
 
 @pytest.mark.slow

@@ -2,19 +2,31 @@
 
 from dataclasses import dataclass
 
+from strata.consolidation.rules.compounds import adds
 from strata.consolidation.rules.features import strongest
 from strata.consolidation.rules.matching import Finding, Rule, rule_of_belief
 from strata.consolidation.rules.units import Unit
 from strata.consolidation.rules.weighing import NOTHING, Opinion, weights
 from strata.consolidation.texts import has_han
+from strata.model.memories import Category
 
 KEEP = 0.2
 """A fact that a rule found is kept from this share of belief on."""
 FIND = 0.45
 """A fact that no rule found is kept from this share on."""
+SMALL_TALK = 0.6
+"""Unless a model that has also seen small talk believes this much that it is nothing but that."""
+LIKE_SMALL_TALK = frozenset({"decision", "safety"})
+"""The beliefs that praise, thanks and tales are taken for."""
+SURE_OF_NOTHING = 0.97
+"""A sentence of which the words alone say this much that it holds nothing is not embedded."""
+SURE_OF_FACT = 0.97
+"""Nor is one in which a rule found what the words believe this much."""
+SLIGHT = 0.01
 VETOABLE = frozenset({"safety", "taboo", "like", "household", "decision", "shopping", "price_alert"})
 """Beliefs that do not stand against a rule that matched and does not hold (negated, asked, heard, made up)."""
 REASONS = 4
+_APART = frozenset({Category.SAFETY, Category.PREFERENCE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +39,19 @@ class Verdict:
     confidence: float
 
 
+def is_doubtful(unit: Unit, opinion: Opinion) -> bool:
+    """Tell whether meaning could change what the words of a unit say; if not, nobody is asked."""
+    if opinion.shares[NOTHING] >= SURE_OF_NOTHING:
+        return False
+    if unit.findings:
+        return unit.mixed or any(opinion.shares[finding.rule.belief] < SURE_OF_FACT for finding in unit.findings)
+    return any(share >= SLIGHT and may_be_learned(unit, belief) for belief, share in opinion.shares.items())
+
+
 def verdicts(unit: Unit, opinion: Opinion) -> list[Verdict]:
     """Return the facts of a unit."""
     found = [_verdict(unit, finding, opinion) for finding in unit.findings]
-    return _joined([verdict for verdict in found if verdict.confidence >= KEEP]) or _learned(unit, opinion)
+    return _joined([verdict for verdict in found if verdict.confidence >= KEEP], unit) or _learned(unit, opinion)
 
 
 def _verdict(unit: Unit, finding: Finding, opinion: Opinion) -> Verdict:
@@ -41,8 +62,17 @@ def _verdict(unit: Unit, finding: Finding, opinion: Opinion) -> Verdict:
     return Verdict(finding.rule, frozenset(finding.clauses), evidence, opinion.shares[finding.rule.belief])
 
 
+def may_be_learned(unit: Unit, belief: str) -> bool:
+    """Tell whether the weighing may find a fact of this belief where no rule did."""
+    if belief == NOTHING or belief in unit.vetoed & VETOABLE:
+        return False
+    if belief not in LIKE_SMALL_TALK:
+        return True
+    return weights("talk").opinion(unit.features()).shares[NOTHING] < SMALL_TALK
+
+
 def _learned(unit: Unit, opinion: Opinion) -> list[Verdict]:
-    if opinion.best == NOTHING or opinion.shares[opinion.best] < FIND or opinion.best in unit.vetoed & VETOABLE:
+    if not may_be_learned(unit, opinion.best) or opinion.shares[opinion.best] < FIND:
         return []
     rule = rule_of_belief("zh" if has_han(unit.text) else "en", opinion.best)
     clauses = frozenset(index for index, moods in enumerate(unit.moods.clauses) if not moods & rule.blocks)
@@ -52,16 +82,28 @@ def _learned(unit: Unit, opinion: Opinion) -> list[Verdict]:
     return [Verdict(rule, clauses, evidence, opinion.shares[opinion.best])]
 
 
-def _joined(found: list[Verdict]) -> list[Verdict]:
-    """Facts of the same type from one sentence that are neighbours are one."""
+def _joined(found: list[Verdict], unit: Unit) -> list[Verdict]:
+    """Facts of the same type from one sentence that are neighbours are one, unless the later one stands by itself."""
     result: list[Verdict] = []
     for verdict in found:
         last = result[-1] if result else None
-        if last is not None and _alike(last.rule, verdict.rule) and min(verdict.clauses) - max(last.clauses) <= 1:
+        if last is not None and _goes_on(unit, last, verdict):
             result[-1] = Verdict(last.rule, last.clauses | verdict.clauses, last.evidence, last.confidence)
         else:
             result.append(verdict)
     return result
+
+
+def _goes_on(unit: Unit, last: Verdict, verdict: Verdict) -> bool:
+    if not _alike(last.rule, verdict.rule) or min(verdict.clauses) - max(last.clauses) > 1:
+        return False
+    if verdict.rule.category not in _APART:
+        return True
+    return not adds(unit.coded.text, unit.sentence, _range(verdict), _range(last))
+
+
+def _range(verdict: Verdict) -> range:
+    return range(min(verdict.clauses), max(verdict.clauses) + 1)
 
 
 def _alike(left: Rule, right: Rule) -> bool:

@@ -40,7 +40,7 @@ _SIMPLE = {
 _ADVERBS = (
     "really|absolutely|just|totally|simply|honestly|always|usually|generally|normally|often|mostly|definitely|also|still"
     "|only|actually|personally|kinda|typically|especially|particularly|genuinely|quite|never|rarely|hardly|all|both|even"
-    "|sometimes|currently|now|already|literally|instantly|immediately|physically|seriously|secretly|mainly|much|so"
+    "|sometimes|currently|now|already|literally|instantly|immediately|physically|seriously|secretly|mainly|much|so|last|first"
 )
 _WORDS = re.compile(
     rf"\b(?P<subject>i|we)(?P<rest>(?:'(?:m|ve|d|ll|re)|\s+(?:am|are|was|were|have|haven't|do not|don't|do))(?![\w']))"
@@ -58,7 +58,8 @@ _UNCHANGED = frozenset(
     "spat lay taught caught fought sought dealt meant dreamt burnt learnt".split()
 )
 _IRREGULAR = {"have": "has", "do": "does", "go": "goes", "be": "is", "am": "is", "are": "is"}
-_PRONOUN = re.compile(r"^(?P<pronoun>he|she|it)(?P<short>'s)?\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"^(?:he|she)(?P<short>'s(?: (?:been|got|had|gone|\w+ed)\b)?)?(?![\w'])", re.IGNORECASE)
+"""*It* is hardly ever a person, and stays."""
 _NAMES_NOBODY = re.compile(
     r"^(?:no|never|don't|do not|keep|please|leave|skip|hold|without|stop|use|call|make|avoid|nothing|always)\b",
     re.IGNORECASE,
@@ -70,10 +71,17 @@ def in_third_person(text: str, person: str) -> str:
     plain = text.replace("’", "'")
     turned = _WORDS.sub(_turned, plain)
     if person:
-        turned = _PRONOUN.sub(lambda match: person + (" is" if match["short"] else ""), turned, count=1)
+        turned = _PRONOUN.sub(lambda match: person + _verb(match["short"]), turned, count=1)
     if _NAMES_NOBODY.match(turned) and "User" not in turned:
         return f"User's request: {turned[0].lower()}{turned[1:]}"
     return turned[:1].upper() + turned[1:]
+
+
+def _verb(short: str | None) -> str:
+    """What is left of *he's allergic* or *she's got* when the pronoun has gone."""
+    if not short:
+        return ""
+    return f" has{short[2:]}" if len(short) > len("'s") else " is"
 
 
 def _turned(match: re.Match[str]) -> str:

@@ -15,11 +15,11 @@ from strata.consolidation.personal import is_personal
 from strata.consolidation.rule_data import table
 from strata.consolidation.rules.adoption import adopted
 from strata.consolidation.rules.corrections import corrected
-from strata.consolidation.rules.deciding import Verdict, verdicts
+from strata.consolidation.rules.deciding import Verdict, is_doubtful, verdicts
 from strata.consolidation.rules.patterns import compiled
-from strata.consolidation.rules.statements import last_person, names_person, statement
+from strata.consolidation.rules.statements import last_person, names_person, statement, subject_before
 from strata.consolidation.rules.units import Unit, units, whole
-from strata.consolidation.rules.weighing import NOTHING, Opinion, Weights, weights
+from strata.consolidation.rules.weighing import Opinion, Weights, weights
 from strata.consolidation.rules.wording import Speech, worded
 from strata.consolidation.screen import redact
 from strata.consolidation.texts import is_of_user, spoken
@@ -29,11 +29,11 @@ from strata.model.memories import Candidate, Category, Scope
 from strata.model.messages import Message, Role
 from strata.ports import Embedder
 
-SURE_OF_NOTHING = 0.97
-"""A sentence of which the words alone say this much that it holds nothing is not embedded."""
 SHORTEST_LIFE_SECONDS = 3_600
-_SELF = re.compile(r"[我咱俺]|\b(?:i|my|we|our|me|i'm|i've)\b")
-_NOT_SPOKEN = re.compile(r"```.*?(?:```|$)|^\s*>.*$|https?://\S+", re.DOTALL | re.MULTILINE)
+_NOT_SPOKEN = re.compile(
+    r"```.*?(?:```|$)|^\s*>.*$|https?://\S+|\[(?:photo|image|picture|video|sticker|图片|照片|视频|表情)[^\]\n]{0,400}\]",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
 _ABOUT_SOMEBODY = frozenset({"user_preference", "temporary_constraint"})
 _BARE_RETRACTION_CHARS = 24
 """A longer one names what it takes back."""
@@ -88,7 +88,7 @@ class RuleJudge:
     def _opinions(self, found: Sequence[Unit]) -> Mapping[int, Opinion]:
         """Return the opinion on each unit, by its identity."""
         by_words = {id(unit): self._words.opinion(unit.features()) for unit in found}
-        doubtful = [unit for unit in found if by_words[id(unit)].shares[NOTHING] < SURE_OF_NOTHING]
+        doubtful = [unit for unit in found if is_doubtful(unit, by_words[id(unit)])]
         vectors = self._vectors([unit.text for unit in doubtful])
         if not vectors:
             return by_words
@@ -155,7 +155,8 @@ def _candidates(item: _Said, opinions: Mapping[int, Opinion], zone: str) -> list
 def _of_unit(item: _Said, unit: Unit, found: Sequence[Verdict], person: str, zone: str) -> Iterable[Candidate]:
     owned = frozenset[int]().union(*(verdict.clauses for verdict in found))
     for verdict in found:
-        yield _candidate(item, unit, verdict, statement(unit, verdict, owned), person, zone)
+        spoken_of = subject_before(unit, verdict, person)
+        yield _candidate(item, unit, verdict, statement(unit, verdict, owned), spoken_of, zone)
 
 
 def _candidate(item: _Said, unit: Unit, verdict: Verdict, statement: str, person: str, zone: str) -> Candidate:

@@ -8,6 +8,7 @@ from typing import Any
 
 from strata.consolidation.rule_data import table
 from strata.consolidation.rules.clauses import Sentence
+from strata.consolidation.rules.compounds import adds
 from strata.consolidation.rules.moods import Moods
 from strata.consolidation.rules.patterns import compiled, expanded, needed_classes
 from strata.model.memories import Category, Scope
@@ -88,9 +89,16 @@ def found_in(coded: str, sentence: Sentence, moods: Moods) -> Found:
             if taken.isdisjoint(finding.clauses):
                 taken.update(finding.clauses)
                 held.append(finding)
-    absorbed = frozenset[str]().union(*(finding.rule.absorbs for finding in held))
-    kept = [finding for finding in held if not absorbed & finding.rule.labels()]
+    kept = [finding for finding in held if not any(_absorbs(other, finding, coded, sentence) for other in held)]
     return Found(tuple(sorted(kept, key=lambda finding: finding.start)), frozenset(vetoed))
+
+
+def _absorbs(stronger: Finding, other: Finding, coded: str, sentence: Sentence) -> bool:
+    """Tell whether a fact is but the consequence of another; what is added to it is a fact of its own."""
+    if not stronger.rule.absorbs & other.rule.labels():
+        return False
+    apart = stronger.rule.safety and other.rule.category is Category.PREFERENCE
+    return not (apart and adds(coded, sentence, other.clauses, stronger.clauses))
 
 
 def _tried(rule: Rule, coded: str, sentence: Sentence, moods: Moods) -> Iterator[Finding]:

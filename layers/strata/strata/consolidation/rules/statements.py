@@ -13,6 +13,10 @@ from strata.consolidation.rules.wording import person_named
 _SELF = re.compile(r"[我咱俺]|\b(?:i|my|we|our|me|i'm|i've)\b")
 
 
+_SELF_SUBJECT = re.compile(r"[我咱俺](?!们?家?的?[\ue000-\uf8ff])|\b(?:i|i'm|i've|we|we're|we've)\b")
+"""The user as the one who does it, not as the one whose son does."""
+
+
 def statement(unit: Unit, verdict: Verdict, owned: frozenset[int]) -> str:
     """The words of a fact: its clauses, and those around it that belong to no other fact."""
     clauses = unit.sentence.clauses
@@ -51,6 +55,24 @@ def last_person(found: Iterable[Unit]) -> str:
         for match in _mention().finditer(unit.coded.text, unit.sentence.start, unit.sentence.end):
             mention = person_named(unit.coded.source(match.start(), match.end()))
     return mention
+
+
+def subject_before(unit: Unit, verdict: Verdict, person: str) -> str:
+    """The person whom the words of a fact go on about: the last one in its sentence before it, or ``person``.
+
+    If the user spoke of himself since, it is nobody: "my son hates peas, I don't eat celery either".
+    """
+    start = unit.sentence.clauses[min(verdict.clauses)].start
+    said = unit.coded.text[unit.sentence.start : start]
+    mentions = list(_mention().finditer(said))
+    own = [match.end() for match in _SELF_SUBJECT.finditer(said)]
+    if not mentions:
+        return "" if own else person
+    last = mentions[-1]
+    if any(last.end() <= place for place in own):
+        return ""
+    offset = unit.sentence.start
+    return person_named(unit.coded.source(offset + last.start(), offset + last.end()))
 
 
 @cache

@@ -72,7 +72,7 @@ def _shares(totals: Sequence[float]) -> list[float]:
 
 @cache
 def weights(kind: str) -> Weights:
-    """Return the shipped model ``words`` (no embedding) or ``meaning``."""
+    """Return the shipped model ``words``, ``meaning`` (with an embedding) or ``talk`` (with small talk)."""
     source = resources.files("strata.consolidation").joinpath("data", f"weights_{kind}.json")
     data = json.loads(source.read_text(encoding="utf-8"))
     classes = tuple(data["classes"])

@@ -29,6 +29,7 @@ _ZH_PRONOUNS = (
 _ZH_SELF = re.compile(r"(?<![自忘])[我俺]")
 _ZH_NAMED_SUBJECT = re.compile(r"用户|助手|他|她|它|家里|全家|大家|孩子")
 _ZH_PRONOUN = re.compile(r"^(?P<before>[^，,。]{0,6}?)(?P<pronoun>[他她它])(?!们|奶奶|爸|妈|爷|姐|哥|人|家)")
+_ZH_ADDING = re.compile(r"^(?:而且|并且|同时|另外)?[,，]?(?:也|还|又)(?=不|没|别|对|讨厌|喜欢|爱|怕|有|是|吃|喝)")
 _IMPERATIVE_ZH = re.compile(
     r"^(?:请|千万|一定|务必|绝对|以后|今后|永远)?(?:别|不要|不许|勿|禁止|记得|给|把|让)|(?:别|不要|不许|免|去掉|拿掉)"
 )
@@ -86,8 +87,18 @@ def _chinese(text: str, speech: Speech) -> str:
     if speech.person and not speech.names_person:
         sentence = _ZH_PRONOUN.sub(lambda match: match["before"] + speech.person, sentence, count=1)
     if speech.about_person and not speech.names_person and not _ZH_NAMED_SUBJECT.search(sentence):
-        return ("用户要求：" if _IMPERATIVE_ZH.search(sentence) else "用户") + sentence
+        return _with_subject_zh(sentence, speech.person)
     return sentence
+
+
+def _with_subject_zh(sentence: str, person: str) -> str:
+    """不吃香菜 → 用户不吃香菜; what goes on about somebody else (也讨厌豌豆, after 我儿子…) gets that person."""
+    if _IMPERATIVE_ZH.search(sentence):
+        return f"用户要求：{sentence}"
+    going_on = _ZH_ADDING.match(sentence)
+    if going_on:
+        sentence = sentence[going_on.end() :]
+    return (person if going_on and person else "用户") + sentence
 
 
 def _of_user_zh(sentence: str) -> str:
