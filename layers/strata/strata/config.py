@@ -277,6 +277,14 @@ class Settings(Section):
             raise ConfigurationError(_explain(error), hint="See the settings table in the README.") from None
 
 
+def let_threads_sleep() -> None:
+    """Have the OpenMP threads of a native library sleep while they wait; no effect once that library is loaded.
+
+    By default they spin: where processors are short, as in a small function, each waits for one that only waits.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
 def variables() -> dict[str, tuple[str, str]]:
     """Return every variable with its default (as JSON) and its sentence, in order."""
     table: dict[str, tuple[str, str]] = {}

@@ -1,5 +1,6 @@
 """The bundled model: vectors, what it remembers, what it survives, and the scale of its cosines."""
 
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -142,3 +143,14 @@ def test_without_a_model_nothing_is_embedded() -> None:
     with pytest.raises(InferenceUnavailableError):
         nobody.embed(["tea"])
     assert isinstance(local_embedder(), LocalEmbedder)
+
+
+@pytest.mark.parametrize(("given", "kept"), [(None, "passive"), ("active", "active")])
+def test_threads_of_the_model_sleep_while_they_wait(
+    given: str | None, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", given or "")
+    if given is None:
+        monkeypatch.delenv("OMP_WAIT_POLICY")
+    LocalEmbedder().embed(["tea"])
+    assert os.environ["OMP_WAIT_POLICY"] == kept

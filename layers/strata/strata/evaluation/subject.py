@@ -3,7 +3,6 @@
 Every id an evaluation uses is scoped, so that it meets nothing that is there already and nothing of another evaluation.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -108,7 +107,6 @@ def private(folder: Path, scope: str, provider: str) -> Iterator[Subject]:
     Raises:
         ConfigurationError: the provider has no address, the folder is in use, or a setting is wrong.
     """
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # else the model's threads hold the processor while they wait
     from strata import bootstrap
     from strata.local.stack import LocalStack
 

