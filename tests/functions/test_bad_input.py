@@ -26,6 +26,7 @@ WITH_ID = [route for route in GUARDED if "{" in route[1]]
 
 TOO_LONG = "x" * 1_000
 LONE_SURROGATE = r'{"user_id": "u", "messages": [{"role": "user", "content": "\ud83d"}], "values": {"a": "\ud83d"}}'
+MANY_DIGITS = '{"ttl_seconds": ' + "9" * 5_000 + "}"
 NUL = r'{"user_id": "u", "messages": [{"role": "user", "content": "a\u0000b"}], "values": {"a": "\u0000"}}'
 
 
@@ -55,7 +56,20 @@ def test_a_missing_or_wrong_key_is_refused(keyless: httpx.Client, method: str, p
 @pytest.mark.parametrize(("method", "path"), WITH_BODY)
 @pytest.mark.parametrize(
     "body",
-    ["{", "[", '"text"', "[]", "null", "1", '{"a": NaN}', '{"unknown_field": 1}', "\ufeff{}", LONE_SURROGATE, NUL],
+    [
+        "{",
+        "[",
+        '"text"',
+        "[]",
+        "null",
+        "1",
+        '{"a": NaN}',
+        '{"unknown_field": 1}',
+        "\ufeff{}",
+        LONE_SURROGATE,
+        NUL,
+        MANY_DIGITS,
+    ],
 )
 def test_a_malformed_body_is_refused(http: httpx.Client, method: str, path: str, body: str) -> None:
     answer = http.request(method, filled(path), content=body.encode(), headers={"content-type": "application/json"})
@@ -98,6 +112,27 @@ def minimal(method: str, path: str) -> dict[str, object]:
     if path.endswith("/rollback"):
         return {"version": 1}
     return {"content": "x"} if method == "PATCH" else {}
+
+
+@pytest.mark.parametrize("number", [2**63, 10**30, "9" * 5_000])
+def test_numbers_that_no_column_holds_are_refused(admin: MemoryClient, number: object) -> None:
+    admin.call("PUT", "/v1/collections/numbers", {})
+    path = "/v1/collections/numbers/memories"
+    kept = admin.insert_memory("numbers", "user_preference", "User likes tea").memory_id
+    session = "/v1/sessions/numbers/messages"
+    admin.call("POST", session, minimal("POST", session))
+    headers = {"authorization": _key(admin)}
+    with httpx.Client(base_url=admin.endpoint, headers=headers, timeout=30) as client:
+        answers = [
+            client.get(f"{path}/{kept}/reads", params={"version": number}),
+            client.get(f"{path}/{kept}/impact", params={"version": number}),
+            client.get(session, params={"before": number}),
+            client.get("/v1/events", params={"before": number}),
+            client.patch(f"{path}/{kept}", content=f'{{"content": "x", "expected_version": {number}}}'),
+            client.post(f"{path}/{kept}/rollback", content=f'{{"version": {number}}}'),
+        ]
+    assert [answer.status_code for answer in answers] == [422] * len(answers)
+    assert all(map(is_problem, answers))
 
 
 WRONG_TYPES = [

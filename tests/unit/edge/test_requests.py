@@ -73,6 +73,11 @@ def test_what_cannot_be_stored_is_refused(text: str) -> None:
         parsed(text)
 
 
+def test_a_number_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(ValidationError, match="digits"):
+        parsed('{"a": ' + "9" * 5_000 + "}")
+
+
 def test_escaped_pairs_and_escaped_backslashes_are_text() -> None:
     assert parsed(r'{"a": "\ud83d\ude00 \\ud83d"}') == {"a": "😀 \\ud83d"}
 

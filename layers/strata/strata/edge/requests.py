@@ -40,7 +40,7 @@ def prepared(event: Mapping[str, Any], max_body_bytes: int) -> dict[str, Any]:
 
 
 def parsed(text: str) -> Any:  # noqa: ANN401 any JSON value
-    """Parse a JSON body strictly: no NaN, no characters that cannot be stored, bounded nesting.
+    """Parse a JSON body strictly: no NaN, no characters that cannot be stored, bounded nesting and numbers.
 
     Raises:
         ValidationError: the text is JSON, but holds something that cannot be stored.
@@ -50,6 +50,11 @@ def parsed(text: str) -> Any:  # noqa: ANN401 any JSON value
         value = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
         message = "The body is nested too deeply."
+        raise ValidationError(message) from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # Python reads no integer of thousands of digits
+        message = "The body holds a number with too many digits."
         raise ValidationError(message) from None
     if _SUSPECT.search(text):
         _refuse_unstorable(value)

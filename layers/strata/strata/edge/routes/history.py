@@ -10,14 +10,14 @@ from strata.edge import present
 from strata.edge.answers import answers
 from strata.edge.callers import CallerOf, RuntimeOf
 from strata.edge.schemas.agents import ReadOut, ReadsOut
-from strata.edge.schemas.ids import PathCollection, PathId
+from strata.edge.schemas.ids import MAX_NUMBER, PathCollection, PathId
 from strata.edge.schemas.memories import HistoryOut, ImpactOut, RollbackIn, RollbackOut
 from strata.model.events import Read
 from strata.ports import Access
 
 router = APIGatewayHttpRouter()
 MEMORY = "/v1/collections/<collection>/memories/<memory_id>"
-VersionQuery = Annotated[int | None, Query(ge=1)]
+VersionQuery = Annotated[int | None, Query(ge=1, le=MAX_NUMBER)]
 
 
 @router.get(f"{MEMORY}/history", summary="Every version", responses=answers(HistoryOut), tags=["history"])

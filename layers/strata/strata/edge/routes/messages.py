@@ -8,7 +8,7 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 from strata.edge import present
 from strata.edge.answers import answers
 from strata.edge.callers import CallerOf, RuntimeOf
-from strata.edge.schemas.ids import PathId
+from strata.edge.schemas.ids import MAX_NUMBER, PathId
 from strata.edge.schemas.sessions import AppendIn, AppendOut, MessageIn, MessagesOut, SessionOut
 from strata.model.messages import Kind, NewMessage, Role
 from strata.model.sessions import SessionKey
@@ -32,7 +32,9 @@ def listed(
     session_id: PathId,
     caller: CallerOf,
     runtime: RuntimeOf,
-    before: Annotated[int | None, Query(ge=1, description="A seq; messages below it are returned.")] = None,
+    before: Annotated[
+        int | None, Query(ge=1, le=MAX_NUMBER, description="A seq; messages below it are returned.")
+    ] = None,
     limit: Annotated[int | None, Query(ge=1, le=500)] = None,
 ) -> MessagesOut:
     """Return the newest messages, oldest first; ``before`` in the answer asks for the page before."""

@@ -9,7 +9,7 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 from strata.edge.answers import answers
 from strata.edge.callers import AdminOf, RuntimeOf
 from strata.edge.http import serialised
-from strata.edge.schemas.ids import PathId
+from strata.edge.schemas.ids import MAX_NUMBER, PathId
 from strata.edge.schemas.status import AuditsOut, EventOut, EventsOut, ReportOut
 from strata.maintenance.page import render
 
@@ -21,7 +21,7 @@ def events(
     caller: AdminOf,
     runtime: RuntimeOf,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    before: Annotated[int | None, Query(ge=1)] = None,
+    before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
     kind: Annotated[str, Query(max_length=64)] = "",
     memory_id: Annotated[str, Query(max_length=128)] = "",
     collection: Annotated[str, Query(max_length=134)] = "",

@@ -10,6 +10,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Str
 
 MAX_ID_CHARS = 128
 LAYERS = frozenset({"user", "agent"})
+MAX_NUMBER = 2**63 - 1
+"""What a version, a seq or any other number of a row can be at most: the databases' BIGINT."""
 
 
 class _Unquoted(BaseModel):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field, StrictInt
 
 from strata.edge.schemas.agents import ReadOut
-from strata.edge.schemas.ids import Answer, Id, Model
+from strata.edge.schemas.ids import MAX_NUMBER, Answer, Id, Model
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 MAX_TTL_SECONDS = 3_155_760_000
@@ -108,7 +108,7 @@ class EditIn(Model):
     metadata: dict[str, Any] | None = None
     access_policy: PolicyIn | None = None
     ttl_seconds: StrictInt | None = Field(default=None, ge=0, le=MAX_TTL_SECONDS)
-    expected_version: StrictInt | None = Field(default=None, ge=1)
+    expected_version: StrictInt | None = Field(default=None, ge=1, le=MAX_NUMBER)
     memory_type: Id | None = Field(default=None, description="Moves the memory to another type; logged.")
     reason: str = Field(default="", max_length=2_000)
 
@@ -129,7 +129,7 @@ class DeleteIn(Model):
 class RollbackIn(Model):
     """The version whose content comes back as a new version."""
 
-    version: StrictInt = Field(ge=1)
+    version: StrictInt = Field(ge=1, le=MAX_NUMBER)
     dry_run: bool = Field(default=False, description="Only show who has read the versions that would be replaced.")
     reason: str = Field(default="", max_length=2_000)
 
