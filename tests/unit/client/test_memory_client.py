@@ -9,7 +9,7 @@ import pytest
 
 from strata import MemoryClient
 from strata.clock import FakeClock
-from strata.errors import NotFoundError, StrataError, TransientError, VersionConflictError
+from strata.errors import ConfigurationError, NotFoundError, StrataError, TransientError, VersionConflictError
 
 Answer = httpx.Response | Exception
 
@@ -91,6 +91,25 @@ def test_a_problem_becomes_the_error_of_its_code(answer: Answer, kind: type[Stra
         Service(answer).client().get_memory("c", "m")
     assert type(caught.value) is kind
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("endpoint", ["", "localhost:8610", "ftp://localhost", "http://", "http://a:b"])
+def test_what_is_no_address_is_said_before_anything_is_sent(endpoint: str) -> None:
+    with pytest.raises(ConfigurationError, match="endpoint"):
+        MemoryClient(endpoint, "a", "sk_1")
+
+
+@pytest.mark.parametrize("key", ["sk_é", "sk_1\n", "sk_\x00"])
+def test_what_is_no_key_is_said_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        MemoryClient("http://127.0.0.1:8610", "a", key)
+    assert key not in refused.value.message
+
+
+def test_somebody_elses_page_is_not_an_answer() -> None:
+    page = httpx.Response(200, text="<h1>It works!</h1>")
+    with pytest.raises(StrataError, match="not Strata"):
+        Service(page).client().session("s")
 
 
 def test_all_pages_are_followed() -> None:

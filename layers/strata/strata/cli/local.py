@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from strata import config
+from strata.errors import ConfigurationError
 from strata.local.stack import LocalStack
 
 
@@ -16,13 +17,23 @@ def local() -> None:
 
 
 @local.command()
-@click.option("--port", default=8610, show_default=True, help="Port on 127.0.0.1; 0 = any free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8610,
+    show_default=True,
+    help="Port on 127.0.0.1; 0 = any free one.",
+)
 @click.option("--data-dir", type=click.Path(file_okay=False, path_type=Path), help="Folder for database, queue, key.")
 def up(*, port: int, data_dir: Path | None) -> None:
     """Serve until interrupted."""
     folder = data_dir or Path(config.Settings.from_env().cli.data_dir)
     stack = LocalStack(data_dir=folder, port=port)
-    stack.start()
+    try:
+        stack.start()
+    except OSError as error:
+        message = f"The stack cannot start on port {port} with the folder {folder}: {error.strerror or error}."
+        raise ConfigurationError(message, hint="Choose others with --port and --data-dir.") from None
     click.echo(f"Strata at {stack.url}  (data in {folder}, admin key in {folder / 'admin.key'})")
     stopped = threading.Event()
     for name in (signal.SIGINT, signal.SIGTERM):

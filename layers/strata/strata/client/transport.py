@@ -12,6 +12,7 @@ from strata.clock import Clock, SystemClock
 
 RETRIED_STATUS = frozenset({429, 502, 503, 504})
 MAX_WAIT_SECONDS = 2.0
+NOT_THERE = "Nothing takes connections there; `strata local up` starts the service on this machine."
 
 
 class Transport:
@@ -28,6 +29,8 @@ class Transport:
         transport: httpx.BaseTransport | None = None,
         clock: Clock | None = None,
     ) -> None:
+        """Prepare the connection; nothing is sent yet. Raises ConfigurationError: no address, or no key, looks so."""
+        _check(endpoint, api_key)
         self.agent_id = agent_id
         self.endpoint = endpoint.rstrip("/")
         self._retries = retries
@@ -74,8 +77,7 @@ class Transport:
                 answer = self._http.request(method, path, json=body, params=parameters)
             except httpx.TransportError as error:
                 if last or not (safe or isinstance(error, httpx.ConnectError)):
-                    message = f"No answer from the service: {type(error).__name__}"
-                    raise errors.TransientError(message) from error
+                    raise self._silence(error) from error
                 lost = lost or not isinstance(error, httpx.ConnectError)
                 self._clock.sleep(_pause(attempt, None))
                 continue
@@ -86,6 +88,10 @@ class Transport:
                 return None
             return _document(answer)
         raise errors.TransientError
+
+    def _silence(self, error: httpx.TransportError) -> errors.TransientError:
+        message = f"No answer from the service at {self.endpoint}: {type(error).__name__}"
+        return errors.TransientError(message, hint=NOT_THERE if isinstance(error, httpx.ConnectError) else "")
 
 
 def quoted(value: str) -> str:
@@ -106,12 +112,33 @@ def session_path(session_id: str) -> str:
 
 def _document(answer: httpx.Response) -> Any:  # noqa: ANN401 the parsed answer
     if answer.is_success:
-        return answer.json() if answer.content else None
+        return _parsed(answer) if answer.content else None
     try:
         problem = answer.json()
     except ValueError:
         problem = {}
     raise _error(answer.status_code, problem if isinstance(problem, dict) else {})
+
+
+def _parsed(answer: httpx.Response) -> Any:  # noqa: ANN401 any JSON value
+    try:
+        return answer.json()
+    except ValueError:
+        message = "What answers there is not Strata: it is not JSON."
+        raise errors.StrataError(message, hint="Look at the endpoint.") from None
+
+
+def _check(endpoint: str, api_key: str) -> None:
+    try:
+        url = httpx.URL(endpoint)
+    except (httpx.InvalidURL, UnicodeError):
+        url = httpx.URL("")
+    if url.scheme not in {"http", "https"} or not url.host:
+        message = f"The endpoint {endpoint!r} is not a URL such as http://127.0.0.1:8610."
+        raise errors.ConfigurationError(message)
+    if not (api_key.isascii() and api_key.isprintable()):
+        message = "The API key has characters that no key has."
+        raise errors.ConfigurationError(message)
 
 
 def _error(status: int, problem: Mapping[str, Any]) -> errors.StrataError:
