@@ -21,6 +21,7 @@ from strata.model.memories import ChangeKind
 from strata.model.runs import RunState, WriteAction
 from strata.ports import Access, MemoryEdit
 from strata.sessions.end import EndSession
+from strata.sharing.undo import CHANGED_SINCE
 from strata.sharing.undo import Undo as UndoMemories
 from strata.storage.archive import SqlArchive
 from strata.storage.copies import SqlCopyLedger
@@ -174,7 +175,7 @@ def undo_of(rig: Rig) -> Undo:
     memories = UndoMemories(
         rig.store, SqlArchive(rig.database, rig.types), SqlCopyLedger(rig.database), lambda _text: (None, ""), rig.clock
     )
-    return Undo(rig.runs, lambda access, run_id: memories.of_run(access, run_id, dry_run=False))
+    return Undo(rig.runs, memories.of_run)
 
 
 def test_a_run_is_taken_back_as_a_unit(rig: Rig) -> None:
@@ -182,13 +183,18 @@ def test_a_run_is_taken_back_as_a_unit(rig: Rig) -> None:
     rig.clock.advance(86_400)
     run = rig.settle("偏好：用户已搬到厦门", LIKES, "经验：鱼要先煎再炖", session="tuesday")
     undo = undo_of(rig)
+    before = (rig.contents(), rig.contents("agent:recipe_adviser"), rig.state(run))
+    shown = undo(ADMIN, run.run_id, dry_run=True)
+    assert (rig.contents(), rig.contents("agent:recipe_adviser"), rig.state(run)) == before
     undone = undo(ADMIN, run.run_id)
-    assert undone.run.state is RunState.UNDONE
-    assert (len(undone.removed), len(undone.restored), undone.left) == (3, 1, ())
+    assert (shown.run.state, undone.run.state) == (RunState.SUCCEEDED, RunState.UNDONE)
+    assert (shown.applied, undone.applied, shown.taken.steps) == (False, True, undone.taken.steps)
+    assert [step.change for step in undone.taken.steps] == [ChangeKind.RESTORE, *[ChangeKind.UNDO] * 3]
+    assert undone.taken.kept == ()
     assert rig.contents() == ["用户住在武汉"]
     assert rig.contents("agent:recipe_adviser") == []
     again = undo(ADMIN, run.run_id)
-    assert (again.removed, again.restored, again.left) == ((), (), ())
+    assert (again.taken.steps, again.taken.kept) == ((), ())
     assert rig.contents() == ["用户住在武汉"]
 
 
@@ -205,7 +211,7 @@ def test_what_somebody_changed_since_is_left_to_them(rig: Rig) -> None:
     edit = MemoryEdit(memory_id=spicy.memory_id, change=ChangeKind.UPDATE, content="用户只喜欢微辣", fingerprint="f")
     rig.store.edit(Access(tenant="home", agent_id="coach"), HOME, edit, now=rig.clock.now())
     undone = undo_of(rig)(ADMIN, run.run_id)
-    assert undone.left == (spicy.memory_id,)
+    assert undone.taken.kept == ((spicy.memory_id, CHANGED_SINCE),)
     assert rig.contents() == ["用户只喜欢微辣"]
 
 
@@ -219,8 +225,9 @@ def test_only_what_was_done_is_undone(rig: Rig) -> None:
     rig.say(LIKES)
     run = rig.end()
     undo = undo_of(rig)
-    with pytest.raises(RunStateError):
-        undo(ADMIN, run.run_id)
+    for dry_run in (True, False):
+        with pytest.raises(RunStateError):
+            undo(ADMIN, run.run_id, dry_run=dry_run)
     with pytest.raises(NotFoundError):
         undo(Access(tenant="away", agent_id="admin", admin=True), run.run_id)
 

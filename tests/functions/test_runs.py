@@ -16,11 +16,15 @@ from tests.functions.conftest import NewClient
 SAID = {"role": "user", "content": "我对花生过敏，吃了会喉咙肿。"}
 
 
-def strata(stack: LocalStack, *arguments: str) -> Any:
+def printed(stack: LocalStack, *arguments: str, typed: str | None = None) -> str:
     options = ("--endpoint", stack.url, "--key", stack.admin_key)
-    done = CliRunner().invoke(root, ["runs", *arguments, *options], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return json.loads(done.output)
+    done = CliRunner().invoke(root, ["runs", *arguments, *options], input=typed, catch_exceptions=False)
+    assert done.exit_code == (0 if typed in {None, "y"} else 1), done.output
+    return done.stdout
+
+
+def strata(stack: LocalStack, *arguments: str) -> Any:
+    return json.loads(printed(stack, *arguments, "--json"))
 
 
 def mend(admin: MemoryClient, agent_id: str) -> None:
@@ -45,25 +49,50 @@ def failed(agent_client: NewClient, admin: MemoryClient, request: pytest.Fixture
     return {**run, "client": client, "user": f"u-{name}"}
 
 
-def contents(admin: MemoryClient, user: str) -> list[str]:
+def facts(admin: MemoryClient, user: str) -> dict[str, str]:
+    """What a run wrote, by memory id; episodes follow some time after the run."""
     found = admin.call("GET", f"/v1/collections/{quoted(f'user:{user}')}/memories")["memories"]
-    return [memory["content"] for memory in found if memory["memory_type"] != "episode"]
+    return {memory["memory_id"]: memory["content"] for memory in found if memory["memory_type"] != "episode"}
+
+
+def contents(admin: MemoryClient, user: str) -> list[str]:
+    return list(facts(admin, user).values())
 
 
 def test_a_failed_run_is_planned_anew_replayed_and_undone(
     failed: dict[str, Any], admin: MemoryClient, stack: LocalStack
 ) -> None:
     run_id, user = failed["run_id"], failed["user"]
-    assert run_id in [run["run_id"] for run in strata(stack, "list", "--state", "failed", "--json")["runs"]]
-    planned = strata(stack, "dry-run", run_id, "--json")
+    assert run_id in [run["run_id"] for run in strata(stack, "list", "--state", "failed")["runs"]]
+    planned = strata(stack, "dry-run", run_id)
     assert (planned["judge"], [write["action"] for write in planned["plan"]]) == ("rules", ["insert"])
     assert contents(admin, user) == []
     assert strata(stack, "show", run_id)["state"] == "failed"
     assert strata(stack, "replay", run_id)["attempts"] == 0
     assert failed["client"].wait_for_run(run_id, timeout_seconds=30.0)["state"] == "succeeded"
     assert len(contents(admin, user)) == 1
-    assert strata(stack, "undo", run_id, "--yes")["state"] == "undone"
+    assert_shown_and_asked(stack, admin, run_id, user)
+    done = strata(stack, "undo", run_id, "--yes")
+    assert (done["state"], done["applied"], done["left"]) == ("undone", True, [])
     assert contents(admin, user) == []
+
+
+def assert_shown_and_asked(stack: LocalStack, admin: MemoryClient, run_id: str, user: str) -> None:
+    """An undo shows what it would take back; unless the answer is yes nothing is written."""
+    (fact,) = facts(admin, user)
+    shown = strata(stack, "undo", run_id, "--dry-run")
+    assert (shown["state"], shown["applied"]) == ("succeeded", False)
+    (step,) = [step for step in shown["steps"] if step["memory_id"] == fact]
+    assert (step["collection"], step["change"], step["to_version"]) == (f"user:{user}", "undo", 0)
+    assert (shown["left"], shown["leaving"]) == ([], [])
+    told = printed(stack, "undo", run_id, typed="n")
+    assert fact in told
+    assert "0 memories left as they are" in told
+    assert "succeeded" in printed(stack, "show", run_id)
+    assert [event["kind"] for event in admin.call("GET", "/v1/events", query={"memory_id": fact})["events"]] == [
+        "memory.inserted"
+    ]
+    assert list(facts(admin, user)) == [fact]
 
 
 def test_everything_that_stopped_is_replayed_with_one_command(
@@ -105,6 +134,13 @@ def test_agents_do_not_operate(agent_client: NewClient, path: str) -> None:
 def test_a_run_that_never_was_is_not_found(admin: MemoryClient, action: str) -> None:
     with pytest.raises(NotFoundError):
         admin.call("POST", f"/v1/runs/never/{action}")
+
+
+@pytest.mark.parametrize("body", [{"dry_run": "perhaps"}, {"dry_run": None}, {"dry-run": True}, [], "dry_run"])
+def test_what_is_no_dry_run_undoes_nothing(admin: MemoryClient, body: object) -> None:
+    with pytest.raises(StrataError) as refused:
+        admin.call("POST", "/v1/runs/never/undo", body)
+    assert refused.value.status in {400, 422}
 
 
 @pytest.mark.parametrize("limit", [0, 501, "many"])

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from strata.cli import COMMANDS, root
 from strata.cli.output import INSTANT, show_record, table
 
-GROUPS = ("agents", "audit", "collections", "history", "memories", "quarantine", "types")
+GROUPS = ("agents", "audit", "collections", "history", "memories", "quarantine", "runs", "types")
 
 
 def strata(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ from strata.model.agents import Caller, ProviderName
 from strata.model.context import ContextRequest, LoadedContext
 from strata.model.runs import Run
 from strata.model.sessions import SessionKey
-from strata.ports import Access, Provider, RunQueue
+from strata.ports import Provider, RunQueue
 from strata.providers import open_provider
 from strata.providers.native import NativeProvider
 from strata.sessions.append import AppendMessages
@@ -38,7 +38,7 @@ from strata.sharing.quarantine import Reviews, Screening
 from strata.sharing.rollback import Rollbacks
 from strata.sharing.search import SearchLibrary
 from strata.sharing.transfer import Transfer
-from strata.sharing.undo import Undo, UndoPlan
+from strata.sharing.undo import Undo
 from strata.sharing.verify import Verification
 from strata.storage.secrets import Secret
 from strata.tokens.counter import TokenCounter
@@ -133,7 +133,7 @@ class Runtime:
             clock=clock,
         )
         settling = consolidating.wire(
-            settings, stores, clock, self._providing, chat, self._take_back, (self._fold, self._remember)
+            settings, stores, clock, self._providing, chat, self.undo.of_run, (self._fold, self._remember)
         )
         self.consolidate, self.replay, self.rejudge = settling.consolidate, settling.replay, settling.rejudge
         self.undo_run, self.dry_run = settling.undo, settling.dry_run
@@ -185,9 +185,6 @@ class Runtime:
     def _bootstrap_key(self) -> Callable[[], str]:
         secret = self.settings.auth.bootstrap_admin_key_secret
         return Secret(secret).text if secret else str
-
-    def _take_back(self, access: Access, run_id: str) -> UndoPlan:
-        return self.undo.of_run(access, run_id, dry_run=False)
 
     def _fold(self, run: Run, _talk: Conversation) -> None:
         self._summarise(SessionKey(tenant=run.tenant, session_id=run.session_id))

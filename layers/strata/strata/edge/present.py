@@ -3,9 +3,19 @@
 from dataclasses import asdict
 from typing import Any
 
+from strata.consolidation.undo import Undone
 from strata.edge.schemas.context import ContextOut, DegradedOut, DeliveredOut, DroppedOut, LayersOut
 from strata.edge.schemas.memories import HitOut, MemoryOut, VersionOut
-from strata.edge.schemas.runs import PlannedOut, PlanOut, ReceiptOut, RunOut, SourceOut
+from strata.edge.schemas.runs import (
+    LeftOut,
+    PlannedOut,
+    PlanOut,
+    ReceiptOut,
+    RunOut,
+    SourceOut,
+    UndoOut,
+    UndoStepOut,
+)
 from strata.edge.schemas.sessions import AppendOut, MessageOut, SessionOut, SkippedOut, StoredOut, SummaryOut
 from strata.model.context import ContextMemory, Lane, LoadedContext
 from strata.model.memories import Hit, Memory, MemoryVersion
@@ -164,6 +174,18 @@ def run(item: Run, *, whole: bool = True) -> RunOut:
         created_at=item.created_at,
         started_at=item.started_at,
         finished_at=item.finished_at,
+    )
+
+
+def undone(item: Undone) -> UndoOut:
+    """Return a run with what was taken back, or would be."""
+    taken = item.taken
+    return UndoOut(
+        **dict(run(item.run)),
+        applied=item.applied,
+        steps=[UndoStepOut.model_validate(step) for step in taken.steps],
+        left=[LeftOut(memory_id=memory_id, reason=reason) for memory_id, reason in taken.kept],
+        leaving=list(taken.leaving),
     )
 
 

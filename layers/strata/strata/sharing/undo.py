@@ -55,16 +55,6 @@ class UndoPlan:
     """Memories at an external provider; their removal is noted when the undo is applied, and done by reconcile."""
 
     @property
-    def removed(self) -> tuple[str, ...]:
-        """The memories that go."""
-        return tuple(step.memory_id for step in self.steps if step.change is ChangeKind.UNDO)
-
-    @property
-    def restored(self) -> tuple[str, ...]:
-        """The memories that become what they were."""
-        return tuple(step.memory_id for step in self.steps if step.change is not ChangeKind.UNDO)
-
-    @property
     def left(self) -> tuple[str, ...]:
         """The memories that are left alone."""
         return tuple(memory_id for memory_id, _why in self.kept)

@@ -11,7 +11,7 @@ from strata.edge import present
 from strata.edge.answers import answers
 from strata.edge.callers import AdminOf, CallerOf, RuntimeOf
 from strata.edge.schemas.ids import PathId
-from strata.edge.schemas.runs import PlanOut, RunOut, RunsOut
+from strata.edge.schemas.runs import PlanOut, RunOut, RunsOut, UndoIn, UndoOut
 from strata.edge.schemas.sessions import EndOut, SessionOut, UserIn
 from strata.errors import NotFoundError
 from strata.model.agents import Caller
@@ -84,10 +84,11 @@ def rejudge(run_id: PathId, caller: AdminOf, runtime: RuntimeOf) -> RunOut:
     return present.run(runtime.rejudge(caller.tenant, run_id))
 
 
-@router.post(f"{RUN}/undo", summary="Undo a run", responses=answers(RunOut, also=(403, 409)), tags=["runs"])
-def undo(run_id: PathId, caller: AdminOf, runtime: RuntimeOf) -> RunOut:
-    """Take back everything that a run wrote, as new versions."""
-    return present.run(runtime.undo_run(Access.of(caller), run_id).run)
+@router.post(f"{RUN}/undo", summary="Undo a run", responses=answers(UndoOut, also=(403, 409)), tags=["runs"])
+def undo(run_id: PathId, caller: AdminOf, runtime: RuntimeOf, body: UndoIn | None = None) -> UndoOut:
+    """Take back everything that a run wrote, as new versions; with ``dry_run`` tell only what that would be."""
+    dry_run = body is not None and body.dry_run
+    return present.undone(runtime.undo_run(Access.of(caller), run_id, dry_run=dry_run))
 
 
 @router.post(f"{RUN}/dry-run", summary="Plan a run anew", responses=answers(PlanOut, also=(403,)), tags=["runs"])

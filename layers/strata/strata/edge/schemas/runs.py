@@ -3,7 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from strata.edge.schemas.ids import Answer
+from pydantic import Field
+
+from strata.edge.schemas.ids import Answer, Model
 
 
 class SourceOut(Answer):
@@ -67,6 +69,41 @@ class RunOut(Answer):
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
+
+
+class UndoIn(Model):
+    """How a run is undone."""
+
+    dry_run: bool = Field(default=False, description="Only show what would be taken back.")
+
+
+class UndoStepOut(Answer):
+    """What becomes of one memory that the run wrote."""
+
+    memory_id: str
+    collection: str
+    change: str
+    """``undo``: it goes; ``rollback`` and ``restore``: it is as it was before the run."""
+    from_version: int
+    to_version: int
+    """The version whose state comes back; 0 = it was not there."""
+
+
+class LeftOut(Answer):
+    """A memory that an undo leaves as it is."""
+
+    memory_id: str
+    reason: str
+
+
+class UndoOut(RunOut):
+    """The run as it is now, and what was (or would be) taken back."""
+
+    applied: bool
+    steps: list[UndoStepOut]
+    left: list[LeftOut]
+    leaving: list[str]
+    """Copies at external providers, whose removal follows."""
 
 
 class PlanOut(Answer):
