@@ -9,7 +9,14 @@ import pytest
 
 from strata import MemoryClient
 from strata.clock import FakeClock
-from strata.errors import ConfigurationError, NotFoundError, StrataError, TransientError, VersionConflictError
+from strata.errors import (
+    ConfigurationError,
+    NotFoundError,
+    StrataError,
+    TransientError,
+    ValidationError,
+    VersionConflictError,
+)
 
 Answer = httpx.Response | Exception
 
@@ -104,6 +111,14 @@ def test_what_is_no_key_is_said_and_not_shown(key: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         MemoryClient("http://127.0.0.1:8610", "a", key)
     assert key not in refused.value.message
+
+
+@pytest.mark.parametrize("value", ["ab\udcff", float("nan"), float("inf")])
+def test_what_is_not_json_in_utf8_is_refused_unsent(value: object) -> None:
+    service = Service()
+    with pytest.raises(ValidationError, match="UTF-8"):
+        service.client().put_working("s", {"a": value})
+    assert service.requests == []
 
 
 def test_somebody_elses_page_is_not_an_answer() -> None:

@@ -1,5 +1,6 @@
 """HTTP with timeouts, safe retries, and the service's problems as typed errors."""
 
+import json
 import random
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
@@ -12,6 +13,7 @@ from strata.clock import Clock, SystemClock
 
 RETRIED_STATUS = frozenset({429, 502, 503, 504})
 MAX_WAIT_SECONDS = 2.0
+JSON = {"Content-Type": "application/json"}
 NOT_THERE = "Nothing takes connections there; `strata local up` starts the service on this machine."
 
 
@@ -68,13 +70,15 @@ class Transport:
 
         Raises:
             StrataError: the class that belongs to the problem's code; TransientError if no answer came.
+            ValidationError: the body is not JSON in UTF-8; nothing was sent.
         """
+        content = _written(body)
         parameters = {key: value for key, value in (query or {}).items() if value is not None}
         lost = False
         for attempt in range(self._retries + 1):
             last = attempt == self._retries
             try:
-                answer = self._http.request(method, path, json=body, params=parameters)
+                answer = self._http.request(method, path, content=content, params=parameters, headers=JSON)
             except httpx.TransportError as error:
                 if last or not (safe or isinstance(error, httpx.ConnectError)):
                     raise self._silence(error) from error
@@ -108,6 +112,14 @@ def memory_path(collection: str, memory_id: str) -> str:
 
 def session_path(session_id: str) -> str:
     return f"/v1/sessions/{quoted(session_id)}"
+
+
+def _written(body: object) -> bytes | None:
+    try:
+        return None if body is None else json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:  # half a surrogate pair, as a shell makes of a wrong byte; NaN
+        message = "What is to be sent is not JSON in UTF-8."
+        raise errors.ValidationError(message) from error
 
 
 def _document(answer: httpx.Response) -> Any:  # noqa: ANN401 the parsed answer
