@@ -164,32 +164,64 @@ def test_an_administrators_text_is_released_as_an_administrators(home: Shelf) ->
     assert home.library.get(home.admin, HOME, released.memory_id).agent_id == "admin"
 
 
-def test_what_a_run_set_aside_comes_in_with_its_run_and_messages(home: Shelf) -> None:
+def set_aside(home: Shelf, quarantine_id: str, run_id: str) -> str:
+    """Keep a text as a run does, and return its id."""
     text = Quarantined(
         tenant=home.tenant,
-        quarantine_id="q1",
+        quarantine_id=quarantine_id,
         collection="user:ann",
         memory_type="user_preference",
         content=ORDER,
         reason="instructs",
         agent_id="shopper",
         session_id="s1",
-        run_id="r1",
+        run_id=run_id,
         user_id="ann",
         unit={
             "metadata": {"user_id": "ann"},
             "policy": {"read_agents": None, "write_agents": None},
             "sources": [["s1", 3]],
-            "run_id": "r1",
+            "run_id": run_id,
             "said_at": (home.clock.now() - timedelta(days=1)).isoformat(),
         },
         created_at=home.clock.now(),
     )
     home.quarantine.keep(home.access("shopper"), text, now=home.clock.now())
-    memory_id = home.reviews.release(home.admin, "q1").memory_id
+    return quarantine_id
+
+
+def test_what_a_run_set_aside_comes_in_with_its_run_and_messages(home: Shelf) -> None:
+    memory_id = home.reviews.release(home.admin, set_aside(home, "q1", "r1")).memory_id
     memory = home.library.get(home.admin, "user:ann", memory_id)
     assert (memory.run_id, memory.user_id, memory.said_at) == ("r1", "ann", home.clock.now() - timedelta(days=1))
     assert home.library.history(home.admin, "user:ann", memory_id)[0].sources == (Source(session_id="s1", seq=3),)
+
+
+def test_an_undone_run_asks_nobody_any_more(home: Shelf) -> None:
+    for quarantine_id, run_id in (("q1", "r1"), ("q2", "r1"), ("q3", "r1"), ("q4", "r2")):
+        set_aside(home, quarantine_id, run_id)
+    home.reviews.reject(home.admin, "q3")
+    home.clock.advance(60)
+    before = home.kinds()
+    assert home.undo.of_run(home.admin, "r1").withdrawn == ("q1", "q2")
+    assert home.kinds() == before
+    assert home.undo.of_run(home.admin, "r1", dry_run=False).withdrawn == ("q1", "q2")
+    assert home.kinds() == [*before, *["quarantine.withdrawn"] * 2]
+    found = {item.quarantine_id: item for item in home.reviews.page(home.admin, limit=10)}
+    states = {quarantine_id: item.state.value for quarantine_id, item in found.items()}
+    assert states == {"q1": "withdrawn", "q2": "withdrawn", "q3": "rejected", "q4": "waiting"}
+    assert (found["q1"].decided_by, found["q1"].decided_at) == ("admin", home.clock.now())
+    assert home.undo.of_run(home.admin, "r1", dry_run=False).withdrawn == ()
+    with pytest.raises(ConflictError, match="withdrawn"):
+        home.reviews.release(home.admin, "q1")
+    assert contents(home) == []
+
+
+def test_a_text_released_before_its_run_was_undone_goes_as_a_memory(home: Shelf) -> None:
+    released = home.reviews.release(home.admin, set_aside(home, "q1", "r1"))
+    undone = home.undo.of_run(home.admin, "r1", dry_run=False)
+    assert (undone.withdrawn, [step.memory_id for step in undone.steps]) == ((), [released.memory_id])
+    assert home.library.listed(home.admin, "user:ann") == []
 
 
 def test_pages_come_newest_first_and_by_state(home: Shelf) -> None:

@@ -120,7 +120,8 @@ class Shelf:
     @cached_property
     def undo(self) -> Undo:
         """Undos."""
-        return Undo(self.memories, self.archive, SqlCopyLedger(self.database), self.library.embedded, self.clock)
+        copies = SqlCopyLedger(self.database)
+        return Undo(self.memories, self.archive, copies, self.quarantine, self.library.embedded, self.clock)
 
     @cached_property
     def transfer(self) -> Transfer:

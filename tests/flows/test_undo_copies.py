@@ -10,6 +10,7 @@ from strata.ports import Access
 from strata.sharing.undo import Undo
 from strata.storage.archive import SqlArchive
 from strata.storage.copies import SqlCopyLedger
+from strata.storage.quarantine import SqlQuarantineStore
 from tests.fakes.queue import ListedQueue
 from tests.fakes.rig import ALLERGY, LIKES, Rig, fresh_file
 from tests.fakes.shelf import Shelf
@@ -29,8 +30,9 @@ def rig(tmp_path: Path, shelf: Shelf) -> Rig:
 
 @pytest.fixture
 def undo(rig: Rig) -> Undo:
-    copies = SqlCopyLedger(rig.database)
-    return Undo(rig.store, SqlArchive(rig.database, rig.types), copies, lambda _text: (None, ""), rig.clock)
+    archive, copies = SqlArchive(rig.database, rig.types), SqlCopyLedger(rig.database)
+    quarantine = SqlQuarantineStore(rig.database)
+    return Undo(rig.store, archive, copies, quarantine, lambda _text: (None, ""), rig.clock)
 
 
 def reconcile(rig: Rig, shelf: Shelf) -> dict[str, int]:

@@ -71,7 +71,7 @@ def test_a_wrong_setting_is_a_usage_error(tmp_path: Path) -> None:
         ("strata me", 1, {"memories"}),
         ("strata history ", 2, {"get", "diff", "reads", "impact", "rollback"}),
         ("strata quarantine re", 2, {"release", "reject"}),
-        ("strata quarantine list --state ", 4, {"waiting", "released", "rejected"}),
+        ("strata quarantine list --state ", 4, {"waiting", "released", "rejected", "withdrawn"}),
     ],
 )
 def test_the_shell_completes(tmp_path: Path, words: str, place: int, offered: set[str]) -> None:

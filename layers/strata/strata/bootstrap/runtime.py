@@ -111,7 +111,9 @@ class Runtime:
         self.reviews = Reviews(stores.quarantine, self.library, stores.collections, clock)
         self.rollbacks = Rollbacks(self.library, stores.memories, stores.ledger, clock)
         self.impacts = Impacts(stores.memories, stores.archive, stores.ledger, clock)
-        self.undo = Undo(stores.memories, stores.archive, stores.copies, self.library.embedded, clock)
+        self.undo = Undo(
+            stores.memories, stores.archive, stores.copies, stores.quarantine, self.library.embedded, clock
+        )
         self.transfer = Transfer(self.library, stores.archive, stores.collections, clock, limits)
         self.verification = Verification(stores.events, stores.archive)
         self.episodes = Episodes(stores.memories, stores.embedder, clock, stores.types.all)

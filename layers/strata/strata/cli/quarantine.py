@@ -10,7 +10,7 @@ from strata.client import MemoryClient
 from strata.client.transport import quoted
 
 COLUMNS = ("quarantine_id", "state", "content", "agent_id", "collection", "memory_type", "created_at")
-STATES = ["waiting", "released", "rejected"]
+STATES = ["waiting", "released", "rejected", "withdrawn"]
 
 
 @click.group()

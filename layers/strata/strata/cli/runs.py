@@ -128,7 +128,12 @@ def _undo(client: MemoryClient, run_id: str, *, dry_run: bool) -> Any:  # noqa: 
 
 def _told(undone: Mapping[str, Any]) -> str:
     """Return what a table of memories does not say of an undo."""
-    return f"{len(undone['leaving'])} copies at providers, {len(undone['left'])} memories left as they are"
+    counts = {
+        "copies at providers": undone["leaving"],
+        "texts in quarantine": undone["withdrawn"],
+        "memories left as they are": undone["left"],
+    }
+    return ", ".join(f"{len(found)} {name}" for name, found in counts.items())
 
 
 def _acted(client: MemoryClient, run_id: str, action: str) -> Any:  # noqa: ANN401 the parsed answer

@@ -53,6 +53,10 @@ class TakenBack(Protocol):
     def leaving(self) -> Sequence[str]:
         """At an external provider; their removal is noted and done by reconcile. What they replaced there is lost."""
 
+    @property
+    def withdrawn(self) -> Sequence[str]:
+        """Texts that the run set aside for review and that still waited: nobody is asked about them any more."""
+
 
 class TakeBack(Protocol):
     """Takes back what a run wrote; repeating it finishes what a crash left."""

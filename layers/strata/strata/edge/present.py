@@ -186,6 +186,7 @@ def undone(item: Undone) -> UndoOut:
         steps=[UndoStepOut.model_validate(step) for step in taken.steps],
         left=[LeftOut(memory_id=memory_id, reason=reason) for memory_id, reason in taken.kept],
         leaving=list(taken.leaving),
+        withdrawn=list(taken.withdrawn),
     )
 
 

@@ -13,6 +13,8 @@ class ReviewState(StrEnum):
     WAITING = "waiting"
     RELEASED = "released"
     REJECTED = "rejected"
+    WITHDRAWN = "withdrawn"
+    """The run that set it aside was undone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

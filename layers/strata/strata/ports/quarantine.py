@@ -25,8 +25,12 @@ class QuarantineStore(Protocol):
         """Return one text, or None."""
         ...
 
+    def waiting_of_run(self, tenant: str, run_id: str) -> list[str]:
+        """Return the ids of the texts that a run set aside and nobody has decided about."""
+        ...
+
     def decide(self, tenant: str, quarantine_id: str, state: ReviewState, *, actor: str, now: datetime) -> Quarantined:
-        """Release or reject a waiting text; the same decision again changes nothing.
+        """Release, reject or withdraw a waiting text; the same decision again changes nothing.
 
         Raises NotFoundError; ConflictError if it was decided otherwise.
         """

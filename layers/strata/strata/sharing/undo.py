@@ -2,7 +2,8 @@
 
 Each memory goes back to what it was before the first of those changes, by a new version; old ones come back before new
 ones go, so that no topic is empty in between. A memory that somebody else has changed since is left alone and named:
-what was built on the change is not this undo's to destroy. What an external provider was given is noted for removal.
+what was built on the change is not this undo's to destroy. What an external provider was given is noted for removal,
+and what a run set aside for review, and still waits, is withdrawn.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -11,11 +12,12 @@ from datetime import datetime
 from itertools import groupby
 
 from strata.clock import Clock
-from strata.errors import ForbiddenError, NotFoundError
+from strata.errors import ConflictError, ForbiddenError, NotFoundError
 from strata.model.memories import ChangeKind, Memory, MemoryStatus, MemoryVersion
+from strata.model.quarantine import ReviewState
 from strata.model.runs import Retirement
 from strata.policy.names import derived_id
-from strata.ports import Access, Archive, CopyLedger, MemoryEdit, MemoryStore
+from strata.ports import Access, Archive, CopyLedger, MemoryEdit, MemoryStore, QuarantineStore
 from strata.sharing.edits import going_back
 
 _DEAD_AFTER = {ChangeKind.DELETE, ChangeKind.UNDO, ChangeKind.SUPERSEDE}
@@ -53,6 +55,8 @@ class UndoPlan:
     applied: int = 0
     leaving: tuple[str, ...] = ()
     """Memories at an external provider; their removal is noted when the undo is applied, and done by reconcile."""
+    withdrawn: tuple[str, ...] = ()
+    """Texts in quarantine that nobody will be asked about any more."""
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -64,20 +68,31 @@ class Undo:
     """Plans and applies undos; for administrators and the product's own jobs."""
 
     def __init__(
-        self, memories: MemoryStore, archive: Archive, copies: CopyLedger, embedded: Embedded, clock: Clock
+        self,
+        memories: MemoryStore,
+        archive: Archive,
+        copies: CopyLedger,
+        quarantine: QuarantineStore,
+        embedded: Embedded,
+        clock: Clock,
     ) -> None:
         self._memories = memories
         self._archive = archive
         self._copies = copies
+        self._quarantine = quarantine
         self._embedded = embedded
         self._clock = clock
 
     def of_run(self, access: Access, run_id: str, *, dry_run: bool = True) -> UndoPlan:
         """Undo what a run wrote; nothing, if it wrote nothing. Raises ForbiddenError."""
         _require_admin(access)
+        texts = self._quarantine.waiting_of_run(access.tenant, run_id)
+        if not dry_run:  # first of all: a text that a person has just released is among the versions
+            texts = [text for text in texts if self._withdraw(access, text)]
         versions = self._memories.of_run(access.tenant, run_id)
         copies = self._copies.of_run(access.tenant, run_id)
-        return self._undo(access, versions, copies, f"undo of run {run_id}", dry_run=dry_run)
+        plan = self._undo(access, versions, copies, f"undo of run {run_id}", dry_run=dry_run)
+        return replace(plan, withdrawn=tuple(texts))
 
     def of_agent(self, access: Access, agent_id: str, since: datetime, *, dry_run: bool = True) -> UndoPlan:
         """Undo what an agent wrote since an instant, itself or by its runs. Raises ForbiddenError."""
@@ -106,6 +121,15 @@ class Undo:
             return plan
         self._copies.remove_later(copies, now=now)
         return self._applied(access, plan)
+
+    def _withdraw(self, access: Access, quarantine_id: str) -> bool:
+        """Keep a text out; False if a person was faster, or its time was over."""
+        now = self._clock.now()
+        try:
+            self._quarantine.decide(access.tenant, quarantine_id, ReviewState.WITHDRAWN, actor=access.agent_id, now=now)
+        except (ConflictError, NotFoundError):
+            return False
+        return True
 
     def _applied(self, access: Access, plan: UndoPlan) -> UndoPlan:
         """Apply a plan; a memory that went away since it was made is left."""

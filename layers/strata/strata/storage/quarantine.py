@@ -65,8 +65,14 @@ class SqlQuarantineStore:
         row = self._database.read(lambda c: _row(c, tenant, quarantine_id))
         return None if row is None else quarantined_of(row)
 
+    def waiting_of_run(self, tenant: str, run_id: str) -> list[str]:
+        """Return the ids of the texts that a run set aside and nobody has decided about."""
+        wanted = and_(_ROW.tenant == tenant, _ROW.run_id == run_id, _ROW.decision == _decision(ReviewState.WAITING))
+        query = select(_ROW.quarantine_id).where(wanted).order_by(_ROW.quarantine_id)
+        return list(self._database.read(lambda connection: connection.execute(query).scalars().all()))
+
     def decide(self, tenant: str, quarantine_id: str, state: ReviewState, *, actor: str, now: datetime) -> Quarantined:
-        """Release or reject a waiting text, with its event.
+        """Release, reject or withdraw a waiting text, with its event.
 
         Raises:
             NotFoundError: there is none.

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from strata.edge.schemas.ids import Answer
 
-State = Literal["waiting", "released", "rejected"]
+State = Literal["waiting", "released", "rejected", "withdrawn"]
 
 
 class QuarantinedOut(Answer):

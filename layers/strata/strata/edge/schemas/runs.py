@@ -104,6 +104,8 @@ class UndoOut(RunOut):
     left: list[LeftOut]
     leaving: list[str]
     """Copies at external providers, whose removal follows."""
+    withdrawn: list[str]
+    """Texts of the run that waited in quarantine; they are kept out."""
 
 
 class PlanOut(Answer):
