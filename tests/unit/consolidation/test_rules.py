@@ -31,6 +31,46 @@ def contents(*lines: tuple[Role, str]) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    "framing",
+    "{}。 {}，这个务必记住。 {}，千万记住。 {}，别忘了。 {}，很重要。 {}哈。 {}，切记！".split()
+    + "记住，{}。 请一定记得{}。 请牢记：{}。 重要的事：{}！".split(),
+)
+def test_what_asks_to_remember_a_fact_is_no_part_of_it(framing: str) -> None:
+    assert contents((U, framing.format("我对青霉素过敏"))) == ["用户对青霉素过敏"]
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        "{}, please remember that.",
+        "{}, don't forget.",
+        "{}, it's important.",
+        "{}, keep that in mind.",
+        "Remember that {}.",
+        "Note that {}.",
+        "Important: {}.",
+        "Please keep in mind that {}.",
+    ],
+)
+def test_what_asks_to_remember_a_fact_is_no_part_of_it_in_english(framing: str) -> None:
+    assert contents((U, framing.format("my son is allergic to penicillin"))) == ["User's son is allergic to penicillin"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My brother used to be allergic to eggs but he outgrew it.",
+        "Hypothetically, say a guest can't eat dairy.",
+        "In that show the dad is allergic to everything.",
+        "听办公室的人讲，小王吃菌子进医院了",
+        "那家素食馆有点扫兴，汉堡像纸板",
+    ],
+)
+def test_what_is_over_made_up_or_of_others_is_no_safety_fact(text: str) -> None:
+    assert not [fact for fact in kept((U, text)) if fact.safety]
+
+
+@pytest.mark.parametrize(
     ("text", "content"),
     [
         ("我对花生过敏", "用户对花生过敏"),
@@ -251,3 +291,24 @@ def test_praise_and_good_intentions_are_no_decisions(text: str) -> None:
 def test_a_proposal_that_asks_whether_it_is_good_can_be_taken_up(text: str) -> None:
     (fact,) = kept((A, "晚饭做香菇滑鸡好不好？"), (U, text))
     assert (fact.memory_type, fact.content) == ("adopted_decision", "用户采纳了建议：晚饭做香菇滑鸡好不好？")
+
+
+class Doubting:
+    """An embedder of the right model whose vectors speak for nothing."""
+
+    name = "test/multilingual-e5-small-q4"
+    dimensions = 384
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+        return [bytes(4 * self.dimensions) for _ in texts]
+
+    def background(self, dense_scripts: int, *, question: bool) -> tuple[float, float]:
+        return 0.0, 1.0
+
+
+@pytest.mark.parametrize("text", ["我对青霉素过敏，这个务必记住。", "I'm allergic to penicillin."])
+def test_meaning_alone_never_drops_an_allergy_said_in_so_many_words(text: str) -> None:
+    judging = RuleJudge(Doubting())
+    assert judging._embedder is not None
+    (fact,) = judging([message(1, text, said_at=SAID)], zone=ZONE)
+    assert fact.safety

@@ -46,7 +46,7 @@ WORDS_FLOORS: Floors = {
     ALL: (0.82, 0.65),
 }
 MEANING_FLOORS: Floors = {
-    SAFETY: (0.89, 0.89),
+    SAFETY: (0.885, 0.90),
     "user_preference": (0.91, 0.78),
     "rejection_reason": (0.81, 0.72),
     "adopted_decision": (0.83, 0.55),

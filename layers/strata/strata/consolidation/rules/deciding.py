@@ -1,6 +1,6 @@
 """Which facts of a sentence are kept: what the rules found unless the weighing doubts it, or else its own best."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from strata.consolidation.rules.compounds import adds
 from strata.consolidation.rules.features import strongest
@@ -16,7 +16,9 @@ FIND = 0.45
 """A fact that no rule found is kept from this share on."""
 SMALL_TALK = 0.6
 """Unless a model that has also seen small talk believes this much that it is nothing but that."""
-LIKE_SMALL_TALK = frozenset({"decision", "safety"})
+SAFETY = "safety"
+IN_SO_MANY_WORDS = ".allergy.explicit"
+LIKE_SMALL_TALK = frozenset({"decision", SAFETY})
 """The beliefs that praise, thanks and tales are taken for."""
 SURE_OF_NOTHING = 0.97
 """A sentence of which the words alone say this much that it holds nothing is not embedded."""
@@ -46,6 +48,13 @@ def is_doubtful(unit: Unit, opinion: Opinion) -> bool:
     if unit.findings:
         return unit.mixed or any(opinion.shares[finding.rule.belief] < SURE_OF_FACT for finding in unit.findings)
     return any(share >= SLIGHT and may_be_learned(unit, belief) for belief, share in opinion.shares.items())
+
+
+def agreed(unit: Unit, words: Opinion, meaning: Opinion) -> Opinion:
+    """Return what meaning says; a safety fact in so many words is dropped only if the words doubt it as well."""
+    if not any(finding.rule.name.endswith(IN_SO_MANY_WORDS) for finding in unit.findings):
+        return meaning
+    return replace(meaning, shares={**meaning.shares, SAFETY: max(words.shares[SAFETY], meaning.shares[SAFETY])})
 
 
 def verdicts(unit: Unit, opinion: Opinion) -> list[Verdict]:

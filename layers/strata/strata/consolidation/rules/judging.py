@@ -15,7 +15,7 @@ from strata.consolidation.personal import is_personal
 from strata.consolidation.rule_data import table
 from strata.consolidation.rules.adoption import adopted
 from strata.consolidation.rules.corrections import corrected
-from strata.consolidation.rules.deciding import Verdict, is_doubtful, verdicts
+from strata.consolidation.rules.deciding import Verdict, agreed, is_doubtful, verdicts
 from strata.consolidation.rules.patterns import compiled
 from strata.consolidation.rules.statements import last_person, names_person, statement, subject_before
 from strata.consolidation.rules.units import Unit, units, whole
@@ -93,7 +93,8 @@ class RuleJudge:
         if not vectors:
             return by_words
         pairs = zip(doubtful, vectors, strict=True)
-        return by_words | {id(unit): self._meaning.opinion(unit.features(), vector) for unit, vector in pairs}
+        by_meaning = ((unit, self._meaning.opinion(unit.features(), vector)) for unit, vector in pairs)
+        return by_words | {id(unit): agreed(unit, by_words[id(unit)], opinion) for unit, opinion in by_meaning}
 
     def _vectors(self, texts: Sequence[str]) -> list[bytes]:
         if self._embedder is None or not texts:
