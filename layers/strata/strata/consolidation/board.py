@@ -66,7 +66,8 @@ class Board:
         self._live = {entry.id: entry for entry in entries}
         self._findings: defaultdict[str, dict[str, Finding]] = defaultdict(dict)
         for (key, entry_id), finding in findings.items():
-            self._findings[key][entry_id] = finding
+            if finding.relation is not Relation.NEAR:  # decides nothing, and nearly all are
+                self._findings[key][entry_id] = finding
         self._leaves = leaves
         self._proposals: dict[str, Proposal] = {}
         self.writes: dict[str, PlannedWrite] = {}

@@ -7,7 +7,6 @@ bit plane, counts for ten thousand texts in some thirty operations what comparin
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import islice
 from math import ceil
 from typing import TypeVar
@@ -35,14 +34,15 @@ class CharacterIndex:
         self._lengths = _bitsets({index: (len(text),) for index, text in enumerate(texts) if text})
         self._known_smaller: dict[int, int] = {}
         self._known_scores: dict[tuple[int, float], Scores] = {}
-        self._latest: tuple[str, Shared] = "", Shared(())
+        self._latest: tuple[str, int, Shared] = "", 0, Shared(())
 
     def near(self, text: str, threshold: float, limit: int) -> list[tuple[int, float]]:
         """Index and Jaccard index of the best ``limit`` texts that reach ``threshold`` (above 0), best first."""
-        size = len(characters(text))
-        shared = self._shared(text)
+        size, shared = self._shared(text)
         near: list[tuple[int, float]] = []
         for score, its_size, count in self._scores(size, threshold):
+            if count > shared.most:
+                continue
             found = self._sizes[its_size] & shared.exactly(count)
             if found:
                 near += [(index, score) for index in islice(positions(found), limit - len(near))]
@@ -52,7 +52,8 @@ class CharacterIndex:
 
     def holding(self, text: str) -> Iterator[int]:
         """The texts that have all of ``text``'s characters, in order; ``text`` must have some."""
-        return positions(self._shared(text).at_least(len(characters(text))))
+        size, shared = self._shared(text)
+        return positions(shared.at_least(size))
 
     def _scores(self, size: int, threshold: float) -> Scores:
         """Every score a set of ``size`` can have, with the size and the overlap that make it, best first."""
@@ -72,7 +73,7 @@ class CharacterIndex:
         """The texts of at most ``longest`` characters that may be edited into ``text``: each edit puts one character
         in the place of one, so that only as many of either set may be without counterpart in the other.
         """
-        size, length, shared = len(characters(text)), len(text), self._shared(text)
+        (size, shared), length = self._shared(text), len(text)
         fitting: defaultdict[int, int] = defaultdict(int)
         for its_length in range(max(1, ceil(length * similarity - _SLACK)), min(longest, int(length / similarity)) + 1):
             edits = int(max(length, its_length) * (1 - similarity) + _SLACK)
@@ -99,13 +100,14 @@ class CharacterIndex:
             self._known_smaller[size] = known
         return known
 
-    def _shared(self, text: str) -> "Shared":
-        """The same for the signals that ask one after the other about one text."""
-        latest, shared = self._latest
+    def _shared(self, text: str) -> tuple[int, "Shared"]:
+        """The size of a text's set and who shares it, kept for the signals that ask one after the other."""
+        latest, size, shared = self._latest
         if latest != text:
-            shared = Shared([self._members[each] for each in characters(text) if each in self._members])
-            self._latest = text, shared
-        return shared
+            own = characters(text)
+            size, shared = len(own), Shared([self._members[each] for each in own if each in self._members])
+            self._latest = text, size, shared
+        return size, shared
 
 
 def _overlap(size: int, its_size: int, threshold: float) -> int:
@@ -121,6 +123,8 @@ class Shared:
         self._planes: list[int] = []
         for carry in bitsets:
             self._add(carry)
+        self.most = self._most()
+        """The number of sets that some position is in, and none is in more."""
         self._known: dict[int, int] = {}
         self._exactly: dict[int, int] = {}
 
@@ -130,6 +134,18 @@ class Shared:
             if not carry:
                 return
         self._planes.append(carry)
+
+    def _most(self) -> int:
+        """Keep from the heaviest bit plane down the positions that none exceeds."""
+        if not self._planes:
+            return 0
+        largest = self._planes[-1]
+        most = 1 << len(self._planes) - 1
+        for weight in reversed(range(len(self._planes) - 1)):
+            if both := largest & self._planes[weight]:
+                largest = both
+                most += 1 << weight
+        return most
 
     def at_least(self, least: int) -> int:
         """The positions that are in ``least`` sets or more (``least`` above 0)."""
@@ -142,29 +158,22 @@ class Shared:
         """The positions that are in ``count`` sets (above 0)."""
         known = self._exactly.get(count)
         if known is None:
-            known = self._exactly[count] = self.at_least(count) & ~self.at_least(count + 1)
+            known = self._exactly[count] = self.at_least(count) ^ self.at_least(count + 1)
         return known
 
     def _compared(self, least: int) -> int:
         """Compare every position's count with a constant, from the heaviest bit plane down."""
-        if least >> len(self._planes):
+        if least > self.most:
             return 0
-        more, equal = 0, self._anywhere
+        more, equal = 0, -1
         for weight in reversed(range(len(self._planes))):
-            plane = self._planes[weight]
+            both = equal & self._planes[weight]
             if least >> weight & 1:
-                equal &= plane
+                equal = both
             else:
-                more |= equal & plane
-                equal &= ~plane
+                more |= both
+                equal ^= both
         return more | equal
-
-    @cached_property
-    def _anywhere(self) -> int:
-        found = 0
-        for plane in self._planes:
-            found |= plane
-        return found
 
 
 def characters(text: str) -> frozenset[str]:

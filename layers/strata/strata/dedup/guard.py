@@ -8,7 +8,6 @@ cannot prove it keeps.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from strata.dedup.fingerprint import normalise
 from strata.dedup.opposition import clash
 from strata.dedup.oppositions import Clash
 from strata.dedup.reading import read
@@ -56,8 +55,6 @@ UNPROVEN = PairDecision(kind=PairKind.DISTINCT, reason="unproven")
 
 def decide(old: str, new: str) -> PairDecision:
     """How ``new`` stands to ``old``. Pure, symmetric in its kind, some 0.1 ms."""
-    if normalise(old) == normalise(new):
-        return PairDecision(kind=PairKind.MERGE, reason="equal", keep=Keep.OLD)
     return decide_readings(read(old), read(new))
 
 

@@ -15,7 +15,7 @@ def clash(left: Clause, right: Clause) -> Clash | None:
     if (left.moods or right.moods) and (not _of_one_mood(left, right) or not left.moods.isdisjoint(_NOT_SAID)):
         return None
     if left.people != right.people:
-        return other_company(left, right) or other_person(left, right)
+        return _of_others(left, right)
     if left.negative != right.negative:
         return opposed_signs(left, right) if left.negative else opposed_signs(right, left)
     if left.doubled != right.doubled or not may_clash(left, right):
@@ -29,6 +29,15 @@ def clash(left: Clause, right: Clause) -> Clash | None:
 _NOT_SAID = frozenset({"IF", "QUESTION"})
 
 
+def _of_others(left: Clause, right: Clause) -> Clash | None:
+    """Of other people only company can be denied, and only a change puts one in the place of another."""
+    if "ALONE" in left.items or "ALONE" in right.items:
+        found = other_company(left, right)
+        if found:
+            return found
+    return other_person(left, right) if left.change or right.change else None
+
+
 def may_clash(left: Clause, right: Clause) -> bool:
     """Tell whether there is anything to contradict: two amounts, two words that exclude each other, or a place held by
     one at a time.
@@ -39,12 +48,7 @@ def may_clash(left: Clause, right: Clause) -> bool:
         return True
     if not left.values or not right.values:
         return False
-    return _of_one_matter(left, right) and _of_one_matter(right, left)
-
-
-def _of_one_matter(left: Clause, right: Clause) -> bool:
-    """Tell whether nothing fixed stands on the left alone but amounts and degrees."""
-    return (left.fixed & (left.content | left.stances)) <= right.items
+    return left.matter <= right.items and right.matter <= left.items
 
 
 def _of_one_mood(left: Clause, right: Clause) -> bool:

@@ -51,16 +51,19 @@ def _clause(group: Group, before: Clause | None) -> Clause:
     counted = [token for token in said if token.kind is not Kind.PERSON]
     concepts = _by_kind(counted)
     items = frozenset().union(*concepts.values())
+    content = frozenset(concepts[Kind.THING] | concepts[Kind.ACT] | concepts[Kind.DIRECTION])
+    stances, unexplained = frozenset(concepts[Kind.STANCE]), fixed(items)
     sign = polarity(spoken)
     found = moods(group, before)
     return Clause(
         tokens=said,
         items=items,
-        fixed=fixed(items),
+        fixed=unexplained,
+        matter=unexplained & (content | stances),
         context=_context(counted, items, negative=sign.negative) | _marks(group, concepts) | _put(found),
-        content=frozenset(concepts[Kind.THING] | concepts[Kind.ACT] | concepts[Kind.DIRECTION]),
+        content=content,
         values=frozenset(concepts[Kind.VALUE] | concepts[Kind.TIME]),
-        stances=frozenset(concepts[Kind.STANCE]),
+        stances=stances,
         limits=frozenset(concepts[Kind.DEGREE]),
         head=_head(spoken),
         listed=_listed(spoken),

@@ -4,11 +4,11 @@ Exact, contained, sharing most characters, few edits apart, or about the same th
 anything: 不吃香菜 / 不吃芹菜 passes every character measure there is.
 """
 
-from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from rapidfuzz import process
@@ -53,6 +53,8 @@ class Proposal(NamedTuple):
     """In [0, 1], on the scale of its signal."""
 
 
+Scored = tuple[int, float]
+"""A place and its score."""
 _DEFAULTS = Thresholds()
 _LEAST_CONTAINED = 3
 """Characters; a shorter text is contained in half of all others."""
@@ -73,48 +75,47 @@ class Profiles:
         for index, text in enumerate(self.texts):
             if text:
                 self._places.setdefault(text, []).append(index)
-        self._lengths = sorted({len(text) for text in self._places})
+        self._lengths = _lengths(self._places)
         self._characters = CharacterIndex(self.texts)
 
-    def exact(self, text: str) -> Iterator[Proposal]:
+    def exact(self, text: str) -> list[Scored]:
         """The texts equal to normalised ``text``."""
-        for index in self._places.get(text, ()):
-            yield Proposal(index, Signal.EXACT, 1.0)
+        return [(index, 1.0) for index in self._places.get(text, ())]
 
-    def containing(self, text: str, limit: int) -> Iterator[Proposal]:
+    def containing(self, text: str, limit: int) -> list[Scored]:
         """The first ``limit`` texts that contain ``text``, scored by how much of them it is."""
         if len(text) < _LEAST_CONTAINED:
-            return
+            return []
         found = (index for index in self._characters.holding(text) if text in self.texts[index])
-        for index in islice(found, limit):
-            yield Proposal(index, Signal.CONTAINS, len(text) / len(self.texts[index]))
+        return [(index, len(text) / len(self.texts[index])) for index in islice(found, limit)]
 
-    def contained(self, text: str) -> Iterator[Proposal]:
+    def contained(self, text: str) -> list[Scored]:
         """The texts that ``text`` contains."""
-        size = len(text)
-        lengths = self._lengths[bisect_left(self._lengths, _LEAST_CONTAINED) : bisect_left(self._lengths, size)]
-        for length in lengths:
-            for start in range(size - length + 1):
-                for index in self._places.get(text[start : start + length], ()):
-                    yield Proposal(index, Signal.CONTAINS, length / size)
+        size, found = len(text), []
+        for start in range(size - _LEAST_CONTAINED + 1):
+            for length in self._lengths.get(text[start : start + _LEAST_CONTAINED], ()):
+                part = text[start : start + length]
+                if len(part) == length < size:
+                    found += [(index, length / size) for index in self._places.get(part, ())]
+        return found
 
-    def sharing_characters(self, text: str, threshold: float, limit: int) -> list[Proposal]:
+    def sharing_characters(self, text: str, threshold: float, limit: int) -> list[Scored]:
         """The texts whose sets of characters overlap most."""
-        found = self._characters.near(text, threshold, limit)
-        return [Proposal(index, Signal.CHARACTERS, score) for index, score in found]
+        return self._characters.near(text, threshold, limit)
 
-    def few_edits_away(self, text: str, threshold: float, longest: int, limit: int) -> Iterator[Proposal]:
+    def few_edits_away(self, text: str, threshold: float, longest: int, limit: int) -> list[Scored]:
         """The texts of at most ``longest`` characters that differ in few."""
         places = list(self._characters.few_edits_away(text, threshold, longest))
+        if not places:
+            return []
         strings = [self.texts[place] for place in places]
         scorer = Levenshtein.normalized_similarity
-        for _, score, found in process.extract(text, strings, scorer=scorer, score_cutoff=threshold, limit=limit):
-            yield Proposal(places[found], Signal.EDITS, score)
+        near = process.extract(text, strings, scorer=scorer, score_cutoff=threshold, limit=limit)
+        return [(places[found], score) for _, score, found in near]
 
-    def about_the_same(self, raw: str, threshold: float, limit: int) -> Iterator[Proposal]:
+    def about_the_same(self, raw: str, threshold: float, limit: int) -> list[Scored]:
         """The texts that are about most of what ``raw`` is about."""
-        for index, score in self.topics.near(raw, threshold, limit) if self.topics else ():
-            yield Proposal(index, Signal.TOPIC, score)
+        return list(self.topics.near(raw, threshold, limit)) if self.topics else []
 
 
 def propose(
@@ -126,9 +127,10 @@ def propose(
     if not text:
         return []
     best: dict[int, Proposal] = {}
-    for found in _signals(new, text, profiles, limit, thresholds):
-        for proposal in sorted(found, key=_rank):
-            best.setdefault(proposal.place, proposal)
+    for signal, found in _signals(new, text, profiles, limit, thresholds):
+        for place, score in sorted(found, key=_rank):
+            if place not in best:
+                best[place] = Proposal(place, signal, score)
         if len(best) >= limit:
             break  # a weaker signal takes no place of a stronger one
     return list(best.values())[:limit]
@@ -144,15 +146,24 @@ def propose_batch(
 
 def _signals(
     raw: str, text: str, profiles: Profiles, limit: int, thresholds: Thresholds
-) -> Iterator[Iterable[Proposal]]:
+) -> Iterator[tuple[Signal, list[Scored]]]:
     """What each signal proposes, the strongest first."""
-    yield profiles.exact(text)
-    yield chain(profiles.containing(text, limit), profiles.contained(text))
-    yield profiles.sharing_characters(text, thresholds.characters, limit)
+    yield Signal.EXACT, profiles.exact(text)
+    yield Signal.CONTAINS, profiles.containing(text, limit) + profiles.contained(text)
+    yield Signal.CHARACTERS, profiles.sharing_characters(text, thresholds.characters, limit)
     if len(text) <= thresholds.short:
-        yield profiles.few_edits_away(text, thresholds.edits, thresholds.short, limit)
-    yield profiles.about_the_same(raw, thresholds.topic, limit)
+        yield Signal.EDITS, profiles.few_edits_away(text, thresholds.edits, thresholds.short, limit)
+    yield Signal.TOPIC, profiles.about_the_same(raw, thresholds.topic, limit)
 
 
-def _rank(proposal: Proposal) -> tuple[float, int]:
-    return -proposal.score, proposal.place
+def _rank(found: Scored) -> tuple[float, int]:
+    return -found[1], found[0]
+
+
+def _lengths(texts: Iterable[str]) -> dict[str, list[int]]:
+    """By how a text begins the lengths of those that do: where in another one of them may stand."""
+    found: defaultdict[str, set[int]] = defaultdict(set)
+    for text in texts:
+        if len(text) >= _LEAST_CONTAINED:
+            found[text[:_LEAST_CONTAINED]].add(len(text))
+    return {start: sorted(lengths) for start, lengths in found.items()}

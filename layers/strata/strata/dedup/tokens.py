@@ -53,6 +53,8 @@ class Clause:
     """The concepts of ``tokens``."""
     fixed: frozenset[str]
     """The ``items`` that no table explains: what is fixed on one side alone makes a difference."""
+    matter: frozenset[str]
+    """What is ``fixed``, amounts and degrees apart: has to stand on both sides for two amounts to be of one thing."""
     context: frozenset[str]
     """``items``, their families as ``#food`` and kinds as ``@act``: what may explain an odd word."""
     content: frozenset[str]

@@ -1,7 +1,8 @@
 """What texts are about, by concept: finds 搬到杭州 for 住在上海, which share not one character."""
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
 from strata.dedup.oppositions import oppositions
@@ -22,11 +23,12 @@ class Topics:
         self._weights = {concept: log(1 + len(texts) / count) for concept, count in counts.items()}
         self._unseen = log(1 + len(texts))
         self._total = [self._weight(each) for each in concepts]
-        self._least = min(self._total, default=1.0)
         self._places: defaultdict[str, list[int]] = defaultdict(list)
-        for index, each in enumerate(concepts):
-            for concept in each:
-                self._places[concept].append(index)
+        for index in sorted(range(len(texts)), key=self._total.__getitem__):
+            for concept in concepts[index]:
+                if counts[concept] <= _MOST_COMMON:
+                    self._places[concept].append(index)
+        self._members = {concept: frozenset(places) for concept, places in self._places.items()}
 
     def near(self, text: str, threshold: float, limit: int) -> Iterator[tuple[int, float]]:
         """Index and score of the ``limit`` texts that share most: the weight shared, of the lighter one's weight.
@@ -35,27 +37,40 @@ class Topics:
         """
         topic = topic_of(text)
         total = self._weight(topic)
-        telling = list(self._telling(topic, threshold * total))
-        enough = threshold * min(total, self._least) - _SLACK
-        if sum(weight for weight, _ in telling) < enough:
-            return
-        shared: defaultdict[int, float] = defaultdict(float)
-        for weight, places in telling:
-            for index in places:
-                shared[index] += weight
-        heavy = [(weight, index) for index, weight in shared.items() if weight >= enough]
-        scores = ((weight / min(total, self._total[index]), index) for weight, index in heavy)
-        near = [found for found in scores if found[0] >= threshold]
+        telling = self._telling(topic, threshold * total)
+        near = []
+        for index in self._candidates(telling, total, threshold):
+            weight = 0.0
+            for concept, its_weight in telling.items():
+                if index in self._members[concept]:
+                    weight += its_weight
+            score = weight / min(total, self._total[index])
+            if score >= threshold:
+                near.append((score, index))
         for score, index in sorted(near, reverse=True)[:limit]:
             yield index, min(1.0, score)
 
-    def _telling(self, topic: frozenset[str], of_one_value: float) -> Iterator[tuple[float, Sequence[int]]]:
-        """What concepts of ``topic`` weigh and where they are, those left out that are everywhere."""
-        for concept in topic:
-            places = self._places.get(concept, ())
-            if 0 < len(places) <= _MOST_COMMON:
-                least = of_one_value if concept in oppositions().topics else 0.0
-                yield max(self._weights[concept], least), places
+    def _telling(self, topic: frozenset[str], of_one_value: float) -> dict[str, float]:
+        """What concepts of ``topic`` weigh, those left out that are everywhere or nowhere."""
+        topics = oppositions().topics
+        return {
+            concept: max(self._weights[concept], of_one_value if concept in topics else 0.0)
+            for concept in topic
+            if concept in self._places
+        }
+
+    def _candidates(self, telling: Mapping[str, float], total: float, threshold: float) -> set[int]:
+        """The texts with a concept of ``telling``; of those that share only the lightest the ones that weigh so little
+        themselves that it may be enough.
+        """
+        lightest = min(telling, key=telling.__getitem__, default="")
+        found = set().union(*(self._members[concept] for concept in telling if concept != lightest))
+        if not telling:
+            return found
+        places, enough = self._places[lightest], telling[lightest] / threshold + _SLACK
+        if total > enough:
+            places = places[: bisect_right(places, enough, key=self._total.__getitem__)]
+        return found.union(places)
 
     def _weight(self, concepts: frozenset[str]) -> float:
         return sum(self._weights.get(concept, self._unseen) for concept in concepts) or 1.0
