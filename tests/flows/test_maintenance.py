@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -552,8 +553,8 @@ def test_erasing_a_user_leaves_nothing_of_them_and_everything_of_others(house: H
     erased = house.erasure.erase(house.shelf.admin, "ann")
     assert erased.complete
     assert erased.removed == {
-        "provider_copies": 1, "memories": 2, "messages": 2, "receipts": 0, "retirements": 0, "quarantined": 1,
-        "reads": 0, "runs": 1, "sessions": 1,
+        "provider_copies": 1, "memories": 2, "versions": 3, "links": 1, "messages": 2, "receipts": 0, "retirements": 0,
+        "quarantined": 1, "reads": 0, "runs": 1, "sessions": 1,
     }  # fmt: skip
     assert (house.words_of("ann"), house.words_of("bob")) == (0, before)
     assert house.memos.deleted == [("user:ann", ("x-ann",))]
@@ -562,6 +563,16 @@ def test_erasing_a_user_leaves_nothing_of_them_and_everything_of_others(house: H
     assert house.shelf.verification.verify("t").is_whole
     assert house.shelf.kinds()[-1] == "user.erased"
     assert sum(house.erasure.erase(house.shelf.admin, "ann").removed.values()) == 0
+
+
+def test_the_manifest_counts_every_delivery_whether_it_goes_with_its_memory_or_its_session(house: House) -> None:
+    [memory] = (one for one in house.users.memories("t", "ann") if one.memory_type == "user_preference")
+    read = Read(
+        memory_id=memory.memory_id, version=1, agent_id="adviser", session_id="another", request_id="r",
+        collection="user:ann", read_at=house.shelf.clock.now(),
+    )  # fmt: skip
+    house.shelf.ledger.record("t", [read, replace(read, memory_id="of-somebody", session_id="s-ann")])
+    assert house.erasure.erase(house.shelf.admin, "ann").removed["reads"] == 2
 
 
 def test_what_cannot_be_reached_is_named_and_done_the_next_time(house: House) -> None:

@@ -5,6 +5,7 @@ on there, and what a provider still keeps is removed by reconcile as soon as it 
 it holds ids, counts and digests, never a word of a memory or a message.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -69,7 +70,7 @@ class Erasure:
         cached = self._drop_cached(keys)
         return Erased(
             user_id=user_id,
-            removed={"provider_copies": removed, **memories, **sessions},
+            removed=_added({"provider_copies": removed}, memories, sessions),
             pending=(*pending, *cached),
         )
 
@@ -123,6 +124,14 @@ class Erasure:
             except CacheUnavailableError:
                 left += 1
         return [f"cache: {left} sessions"] if left else []
+
+
+def _added(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Add up counts: a delivery goes with its memory or with its session, whichever is removed first."""
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(total)
 
 
 def _name(copy: ProviderCopy) -> str:

@@ -69,15 +69,17 @@ class SqlPurge:
         return self._database.write(work)
 
 
-def remove_traces(connection: Connection, tenant: str, memory_ids: Sequence[str]) -> None:
-    """Remove versions, links, ledger entries and kept vectors of memories that are gone."""
+def remove_traces(connection: Connection, tenant: str, memory_ids: Sequence[str]) -> dict[str, int]:
+    """Remove versions, links, ledger entries and kept vectors of memories that are gone; count the first three."""
     remove_vectors(connection, tenant, memory_ids)
-    for table, condition in (
-        (memory_versions, memory_versions.c.memory_id.in_(memory_ids)),
-        (memory_links, _linked(memory_ids)),
-        (read_ledger, read_ledger.c.memory_id.in_(memory_ids)),
+    removed = {}
+    for what, table, condition in (
+        ("versions", memory_versions, memory_versions.c.memory_id.in_(memory_ids)),
+        ("links", memory_links, _linked(memory_ids)),
+        ("reads", read_ledger, read_ledger.c.memory_id.in_(memory_ids)),
     ):
-        connection.execute(delete(table).where(table.c.tenant == tenant, condition))
+        removed[what] = connection.execute(delete(table).where(table.c.tenant == tenant, condition)).rowcount
+    return removed
 
 
 def remove_vectors(connection: Connection, tenant: str, memory_ids: Sequence[str]) -> None:

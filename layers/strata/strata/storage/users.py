@@ -77,13 +77,14 @@ class SqlUserStore:
     def erase_memories(self, tenant: str, user_id: str, *, actor: str, now: datetime) -> Mapping[str, int]:
         """Remove memories, versions, links and ledger entries; one event a memory, which names no user."""
         access = Access(tenant=tenant, agent_id=actor, system=True)
-        removed = 0
+        removed = Counter(memories=0, versions=0, links=0, reads=0)
         for memory_type in self._types.all().values():
             table = memory_table(memory_type.table)
             while batch := self._about(table, tenant, user_id):
-                removed += sum(self._remove(table, access, name, ids, now) for name, ids in batch)
+                for name, ids in batch:
+                    removed.update(self._remove(table, access, name, ids, now))
         self._database.write(lambda connection: _drop_layer(connection, tenant, user_layer(user_id)))
-        return {"memories": removed}
+        return removed
 
     def erase_sessions(self, tenant: str, user_id: str, *, actor: str, now: datetime) -> Mapping[str, int]:
         """Remove sessions, messages, runs, and what was pending or quarantined from them."""
@@ -105,16 +106,18 @@ class SqlUserStore:
             (name, [row.memory_id for row in group]) for name, group in groupby(rows, key=lambda row: row.collection)
         ]
 
-    def _remove(self, table: Table, access: Access, collection: str, ids: Sequence[str], now: datetime) -> int:
-        def work(connection: Connection) -> int:
+    def _remove(
+        self, table: Table, access: Access, collection: str, ids: Sequence[str], now: datetime
+    ) -> Mapping[str, int]:
+        def work(connection: Connection) -> Mapping[str, int]:
             take_turn(connection, access, collection, now)
             own = and_(table.c.tenant == access.tenant, table.c.memory_id.in_(ids))
             removed = connection.execute(delete(table).where(own)).rowcount
-            remove_traces(connection, access.tenant, ids)
+            traces = remove_traces(connection, access.tenant, ids)
             note_purge(connection, access.tenant, collection)
             erased = [NewEvent(kind="memory.erased", actor=access.agent_id, memory_id=memory_id) for memory_id in ids]
             append_events(connection, access.tenant, erased, now)
-            return removed
+            return {"memories": removed, **traces}
 
         return self._database.write(work)
 
