@@ -100,6 +100,19 @@ def test_memory_text_is_printed_as_it_is() -> None:
     assert "–" in printed
 
 
+def test_an_id_is_never_cut_however_little_room_there_is() -> None:
+    """It is what the next command is given."""
+    memory_id = "mem_" + "e6ae2139" * 4
+    row = {name: f"{name}_" * 3 for name in ("signals", "memory_type", "author", "updated_at")}
+    row |= {"memory_id": memory_id, "content": "不吃香菜" * 20}
+
+    @click.command()
+    def show() -> None:
+        table([row, row], tuple(row))
+
+    assert CliRunner().invoke(show).output.count(memory_id) == 2
+
+
 def test_an_instant_has_an_offset() -> None:
     assert INSTANT.convert("2026-03-10T08:00:00+08:00", None, None).isoformat() == "2026-03-10T00:00:00+00:00"
     with pytest.raises(click.BadParameter):

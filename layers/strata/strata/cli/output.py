@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from strata.errors import ValidationError
 from strata.policy.retention import checked_instant
@@ -38,7 +38,8 @@ def show(document: object) -> None:
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, title: str = "") -> None:
     """Print rows as a table with the given columns."""
-    grid = Table(*columns, title=title or None, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    headed = [Column(name, no_wrap=_is_typed_again(name)) for name in columns]
+    grid = Table(*headed, title=title or None, title_justify="left", box=None, header_style="bold", pad_edge=False)
     for row in rows:
         grid.add_row(*(_cell(row.get(column)) for column in columns))
     _print(grid)
@@ -61,6 +62,11 @@ def show_or_table(document: object, rows: Sequence[Mapping[str, Any]], columns: 
         show(document)
     else:
         table(rows, columns)
+
+
+def _is_typed_again(column: str) -> bool:
+    """An id goes into the next command, so that other columns are broken before it is."""
+    return column.endswith("_id")
 
 
 def _cell(value: object) -> str:
