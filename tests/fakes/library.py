@@ -131,7 +131,7 @@ class Shelf:
     @cached_property
     def verification(self) -> Verification:
         """Proof of the trail."""
-        return Verification(self.events, self.archive)
+        return Verification(self.events, self.archive, self.collection_store)
 
     @cached_property
     def collections(self) -> Collections:

@@ -1,6 +1,7 @@
 """Nothing can be changed, removed or reordered behind the product's back without being found."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,12 @@ from sqlalchemy import Connection, text
 
 from strata import config
 from strata.clock import FakeClock
+from strata.sharing import verify
 from strata.sharing.units import NewUnit, UnitChange
 from strata.storage.engine import open_database
 from strata.storage.schema import migrate
 from strata.storage.tables import memory_table
+from strata.storage.users import SqlUserStore
 from tests.fakes.library import Shelf
 
 TABLE = "mem_user_preference"
@@ -129,6 +132,82 @@ def test_a_whole_database_put_back_is_found_by_a_head_kept_elsewhere(filled: She
     assert [one.kind for one in filled.verification.verify(filled.tenant, anchors={2: "0" * 64}).findings] == [
         "history_replaced"
     ]
+
+
+RIGHT = "collection_no = (SELECT collection_no FROM collections WHERE tenant = :tenant AND name = 'household')"
+
+
+@pytest.fixture
+def granted(filled: Shelf) -> Shelf:
+    """A shared collection, and what agents may do there: one that was revoked, one for a while."""
+    filled.collections.put(filled.admin, "household", read_agents=["adviser", "coach"], memory_types=["episode"])
+    ends = filled.clock.now() + timedelta(days=1)
+    filled.grants.register(filled.admin, "household", "adviser", read=True, write=False, expires_at=ends)
+    filled.grants.register(filled.access("coach"), "household", "coach", read=True, write=False)
+    filled.grants.revoke(filled.admin, "household", "coach")
+    filled.grants.revoke(filled.admin, "user:u", "stranger")
+    assert filled.verification.verify(filled.tenant).is_whole
+    return filled
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("UPDATE collections SET read_agents = NULL WHERE name = 'household'", "policy_changed"),
+        ("UPDATE collections SET memory_types = NULL WHERE name = 'household'", "policy_changed"),
+        ("UPDATE collections SET conflict_policy = 'reject' WHERE name = 'user:u'", "policy_changed"),
+        ("DELETE FROM collections WHERE name = 'household'", "policy_missing"),
+    ],
+)
+def test_a_policy_changed_in_sql_is_found(granted: Shelf, statement: str, expected: str) -> None:
+    assert (expected, "") in tamper(granted, f"{statement} AND tenant = :tenant")
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (f"UPDATE registrations SET may_write = 1 WHERE agent_id = 'adviser' AND {RIGHT}", "registration_changed"),
+        (f"UPDATE registrations SET memory_types = NULL, expires_at = NULL WHERE {RIGHT}", "registration_changed"),
+        (f"UPDATE registrations SET revoked_at = NULL WHERE agent_id = 'coach' AND {RIGHT}", "registration_changed"),
+        (f"UPDATE registrations SET decided_by = 'coach' WHERE agent_id = 'coach' AND {RIGHT}", "registration_changed"),
+        (
+            f"UPDATE registrations SET agent_id = 'mallory' WHERE agent_id = 'adviser' AND {RIGHT}",
+            "registration_unknown",
+        ),
+        ("DELETE FROM registrations WHERE agent_id = 'stranger'", "registration_missing"),
+    ],
+)
+def test_a_right_given_in_sql_is_found(granted: Shelf, statement: str, expected: str) -> None:
+    found = tamper(granted, statement)
+    assert (expected, "") in found
+    assert all(kind.startswith("registration_") for kind, _memory in found)
+
+
+def test_what_is_removed_with_its_collection_or_its_user_is_whole(granted: Shelf) -> None:
+    granted.collections.delete(granted.admin, "household")
+    granted.collections.put(granted.admin, "user:u", read_agents=["adviser", "coach"])
+    granted.grants.register(granted.access("coach"), "user:u", "coach", read=True, write=True)
+    granted.grants.register(granted.access("coach"), "user:v", "coach", read=True, write=False)
+    users = SqlUserStore(granted.database, granted.types)
+    users.erase_memories(granted.tenant, "u", actor="admin", now=granted.clock.now())
+    users.erase_sessions(granted.tenant, "u", actor="admin", now=granted.clock.now())
+    assert granted.verification.verify(granted.tenant).is_whole
+    granted.library.insert(granted.access("adviser"), "user:u", NewUnit(memory_type="user_preference", content="anew"))
+    granted.grants.revoke(granted.admin, "user:u", "coach")
+    granted.collections.put(granted.admin, "user:u", write_agents=["adviser"])
+    assert granted.verification.verify(granted.tenant).is_whole
+    stranger = "UPDATE registrations SET may_write = 1 WHERE agent_id = 'coach' AND may_read = 1"
+    assert tamper(granted, stranger) == [("registration_changed", "")]
+
+
+def test_a_forged_grant_is_found_as_a_changed_event(granted: Shelf) -> None:
+    found = tamper(granted, "UPDATE events SET kind = 'registration.put' WHERE seq = 1 AND tenant = :tenant")
+    assert found == [("event_changed", "")]
+
+
+def test_pages_of_rights_are_walked_to_their_end(granted: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "PAGE", 1)
+    assert granted.verification.verify(granted.tenant).is_whole
 
 
 def _columns() -> list[str]:

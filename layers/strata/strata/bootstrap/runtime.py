@@ -115,7 +115,7 @@ class Runtime:
             stores.memories, stores.archive, stores.copies, stores.quarantine, self.library.embedded, clock
         )
         self.transfer = Transfer(self.library, stores.archive, stores.collections, clock, limits)
-        self.verification = Verification(stores.events, stores.archive)
+        self.verification = Verification(stores.events, stores.archive, stores.collections)
         self.episodes = Episodes(stores.memories, stores.embedder, clock, stores.types.all)
 
     def _wire_long_term(self) -> None:

@@ -31,7 +31,7 @@ def verify(*, as_json: bool) -> None:
         tenant = access(runtime).tenant
         found = runtime.verification.verify(tenant, anchors=runtime.audits.anchors(tenant))
     rows = [asdict(finding) for finding in found.findings]
-    show_or_table(asdict(found), rows, ("kind", "memory_id", "version", "seq"), json_=as_json)
+    show_or_table(asdict(found), rows, ("kind", "memory_id", "version", "seq", "collection", "agent_id"), json_=as_json)
     click.echo(f"{found.events} events, {found.memories} memories, {found.versions} versions", err=True)
     raise SystemExit(0 if found.is_whole else 1)
 

@@ -68,6 +68,12 @@ class CollectionStore(Protocol):
         """Return registrations as they were declared, revoked and expired ones too, in the order of agents."""
         ...
 
+    def registrations_after(
+        self, tenant: str, name: str, agent_id: str, *, limit: int
+    ) -> list[tuple[Registration, str]]:
+        """Return declared registrations of every collection with who decided them last, by collection and agent."""
+        ...
+
     def revoke(self, tenant: str, name: str, agent_id: str, *, actor: str, now: datetime) -> bool:
         """Revoke with immediate effect. On a personal layer this shuts out an agent that never registered."""
         ...

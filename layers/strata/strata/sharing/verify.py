@@ -1,7 +1,8 @@
 """Proving that nothing was changed, removed or reordered behind the product's back.
 
-Three things have to agree: the chain of audit events (numbered, each with the hash of the one before), the digests
-that every memory and every version carries, and what the events say those digests were. A whole database that was put
+Four things have to agree: the chain of audit events (numbered, each with the hash of the one before), the digests
+that every memory and every version carries, what the events say those digests were, and the policies and
+registrations that the events tell of. A whole database that was put
 back to an earlier state agrees with itself; it is found by a head that was kept elsewhere (``anchors``: the weekly
 reports hold one).
 """
@@ -11,25 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strata.model.events import AuditEvent
-from strata.model.memories import Memory, MemoryVersion
+from strata.model.memories import Collection, Memory, MemoryVersion, Registration
 from strata.policy.digests import FIRST_HASH, event_hash, memory_digest, version_digest
-from strata.ports import Archive, EventLog
+from strata.ports import Archive, CollectionStore, EventLog
+from strata.sharing.rights_witness import Finding, RightsWitness
 
 PAGE = 500
 GONE = frozenset({"memory.purged", "memory.erased"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """Something that is not as the product left it."""
-
-    kind: str
-    """``event_changed``, ``event_missing``, ``event_reordered``, ``head_moved``, ``history_replaced``,
-    ``memory_changed``, ``memory_missing``, ``memory_unknown``, ``version_changed``, ``version_missing``,
-    ``version_unknown``."""
-    memory_id: str = ""
-    version: int = 0
-    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,28 +124,39 @@ class Trail:
 
 
 class Verification:
-    """Walks a tenant's trail, memories and versions."""
+    """Walks a tenant's trail, memories, versions, policies and registrations."""
 
-    def __init__(self, events: EventLog, archive: Archive) -> None:
+    def __init__(self, events: EventLog, archive: Archive, collections: CollectionStore) -> None:
         self._events = events
         self._archive = archive
+        self._collections = collections
 
     def verify(self, tenant: str, *, anchors: Mapping[int, str] | None = None) -> Verified:
         """Return everything that does not agree. ``anchors``: hashes of earlier heads by their number."""
-        witness, trail = Witness(), Trail(anchors or {})
+        witness, rights, trail = Witness(), RightsWitness(), Trail(anchors or {})
         findings: list[Finding] = []
         for event in self._trail(tenant):
-            findings.extend(trail.follow(event))
+            wrong = list(trail.follow(event))
+            findings.extend(wrong)
             witness.hear(event)
+            if not any(finding.kind == "event_changed" for finding in wrong):
+                rights.hear(event)  # a forged event may say anything, or nothing
         head = self._events.head(tenant)
         findings.extend(trail.end(head))
         memories = [witness.see_memory(memory) for memory in self._memories(tenant)]
         versions = [witness.see_version(version) for version in self._versions(tenant)]
         findings.extend(finding for finding in (*memories, *versions) if finding is not None)
         findings.extend(witness.unseen())
+        findings.extend(self._rights(tenant, rights))
         return Verified(
             events=trail.seq, memories=len(memories), versions=len(versions), findings=tuple(findings), head=head
         )
+
+    def _rights(self, tenant: str, rights: RightsWitness) -> Iterator[Finding]:
+        seen = [rights.see_policy(stored) for stored in self._policies(tenant)]
+        seen += [rights.see_registration(stored, decided_by) for stored, decided_by in self._registrations(tenant)]
+        yield from (finding for finding in seen if finding is not None)
+        yield from rights.unseen()
 
     def _trail(self, tenant: str) -> Iterator[AuditEvent]:
         page = self._events.after(tenant, 0, limit=PAGE)
@@ -175,3 +175,16 @@ class Verification:
         while page:
             yield from page
             page = self._archive.versions_after(tenant, page[-1].memory_id, page[-1].version, limit=PAGE)
+
+    def _policies(self, tenant: str) -> Iterator[Collection]:
+        page = self._collections.page(tenant, limit=PAGE)
+        while page:
+            yield from page
+            page = self._collections.page(tenant, limit=PAGE, after=page[-1].name)
+
+    def _registrations(self, tenant: str) -> Iterator[tuple[Registration, str]]:
+        page = self._collections.registrations_after(tenant, "", "", limit=PAGE)
+        while page:
+            yield from page
+            last = page[-1][0]
+            page = self._collections.registrations_after(tenant, last.collection, last.agent_id, limit=PAGE)

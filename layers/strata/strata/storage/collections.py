@@ -17,7 +17,7 @@ from strata.storage.memory_queries import memories
 from strata.storage.memory_types import SqlTypeStore
 from strata.storage.memory_writes import make_collection
 from strata.storage.refusals import refusal
-from strata.storage.registrations import grant, registration_of, revoke, select_registrations
+from strata.storage.registrations import grant, registration_of, revoke, select_behind, select_registrations
 from strata.storage.rights import parameters
 from strata.storage.tables import collections, memory_table, memory_tombstones, memory_versions, registrations
 
@@ -111,6 +111,14 @@ class SqlCollectionStore:
         return self._database.read(
             lambda c: [registration_of(tenant, name, row) for row in c.execute(query).mappings()]
         )
+
+    def registrations_after(
+        self, tenant: str, name: str, agent_id: str, *, limit: int
+    ) -> list[tuple[Registration, str]]:
+        """Return declared registrations of every collection with who decided them last, by collection and agent."""
+        query = select_behind(tenant, name, agent_id).limit(limit)
+        rows = self._database.read(lambda connection: connection.execute(query).mappings().all())
+        return [(registration_of(tenant, row["name"], row), row["decided_by"]) for row in rows]
 
     def revoke(self, tenant: str, name: str, agent_id: str, *, actor: str, now: datetime) -> bool:
         """Revoke with immediate effect. On a personal layer this shuts out an agent that never registered."""

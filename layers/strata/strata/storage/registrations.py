@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, and_, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, and_, insert, or_, select, update
 
 from strata.model.memories import Collection, Registration
 from strata.policy.access import exceeds, implicit
@@ -18,6 +18,15 @@ def select_registrations(tenant: str, name: str) -> Select[Any]:
     joined = registrations.c.collection_no == collections.c.collection_no
     query = select(registrations).join(collections, joined).order_by(registrations.c.agent_id)
     return query.where(collections.c.tenant == tenant, collections.c.name == name)
+
+
+def select_behind(tenant: str, name: str, agent_id: str) -> Select[Any]:
+    """Return the query for the registrations of every collection behind one, with the collection's name."""
+    joined = registrations.c.collection_no == collections.c.collection_no
+    same = and_(collections.c.name == name, registrations.c.agent_id > agent_id)
+    query = select(registrations, collections.c.name).join(collections, joined)
+    query = query.where(collections.c.tenant == tenant, or_(collections.c.name > name, same))
+    return query.order_by(collections.c.name, registrations.c.agent_id)
 
 
 def registration_of(tenant: str, name: str, row: RowMapping) -> Registration:
