@@ -41,7 +41,7 @@ def _segments(text: str) -> list[list[Token]]:
     for part in text.replace("?", "?,").split(","):
         if part:
             asked = part.endswith("?")
-            found.append(tokens(part.removesuffix("?")) + ([_QUESTION] if asked else []))
+            found.append([*tokens(part.removesuffix("?")), *([_QUESTION] if asked else [])])
     return found
 
 

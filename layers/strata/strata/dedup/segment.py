@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from strata.dedup.chinese import chinese, joined
 from strata.dedup.english import NUMERAL, english
@@ -15,7 +16,8 @@ _COUNTED = frozenset({"measure", "body", "condition", "office_thing", "symptom"}
 """Families after which a bare number is an amount; after any other thing it is part of the name."""
 
 
-def tokens(text: str) -> list[Token]:
+@lru_cache(maxsize=4_096)  # what is remembered repeats itself, word for word between two commas
+def tokens(text: str) -> tuple[Token, ...]:
     """The tokens of one segment of canonical text, in order."""
     found: list[Token] = []
     for piece in pieces(joined(text)):
@@ -25,7 +27,9 @@ def tokens(text: str) -> list[Token]:
             found.append(_number(piece, found[-1] if found else None))
         else:
             found.extend(_words(piece, opening=not found))
-    return [_as_people(token, found[index + 1 : index + 2]) for index, token in enumerate(found)]
+    if all(token.surface != "family" for token in found):
+        return tuple(found)
+    return tuple(_as_people(token, found[index + 1 : index + 2]) for index, token in enumerate(found))
 
 
 def _as_people(token: Token, behind: list[Token]) -> Token:
