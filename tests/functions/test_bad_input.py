@@ -115,7 +115,7 @@ def minimal(method: str, path: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("number", [2**63, 10**30, "9" * 5_000])
-def test_numbers_that_no_column_holds_are_refused(admin: MemoryClient, number: object) -> None:
+def test_numbers_that_no_column_holds_are_refused(admin: MemoryClient, number: int | str) -> None:
     admin.call("PUT", "/v1/collections/numbers", {})
     path = "/v1/collections/numbers/memories"
     kept = admin.insert_memory("numbers", "user_preference", "User likes tea").memory_id
