@@ -1,4 +1,7 @@
-"""The deployed doors behind real HTTP, on one machine, with agents that have keys."""
+"""The deployed doors behind real HTTP, on one machine, with agents that have keys.
+
+A stack for each file: there is one product to a process, and the files of other folders start theirs in between.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +16,7 @@ Http = httpx.Client
 NewClient = Callable[..., MemoryClient]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     running = LocalStack(data_dir=Path(tmp_path_factory.mktemp("stack")), port=0)
     running.start()
@@ -22,13 +25,13 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     running.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def admin(stack: LocalStack) -> Iterator[MemoryClient]:
     with MemoryClient(stack.url, "admin", stack.admin_key, timeout_seconds=30.0) as client:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def agent_client(stack: LocalStack, admin: MemoryClient) -> Iterator[NewClient]:
     """Make an agent of a given name with its own key; the same one if it is asked for again."""
     known: dict[str, MemoryClient] = {}
@@ -46,7 +49,7 @@ def agent_client(stack: LocalStack, admin: MemoryClient) -> Iterator[NewClient]:
         client.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def http(stack: LocalStack, agent_client: NewClient) -> Iterator[Http]:
     """Plain HTTP with an agent's key, for what the client would never send."""
     key = agent_client("prober")._http.headers["authorization"]
@@ -54,7 +57,7 @@ def http(stack: LocalStack, agent_client: NewClient) -> Iterator[Http]:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def keyless(stack: LocalStack) -> Iterator[Http]:
     """Plain HTTP without a key."""
     with httpx.Client(base_url=stack.url, timeout=30.0) as client:

@@ -16,12 +16,15 @@ class Polarity:
 
 
 def polarity(group: Sequence[Token]) -> Polarity:
-    """A spoken negation cancels the negative word it stands before (不过敏); two that stand apart do not."""
+    """A spoken negation cancels the negative word it stands before (不过敏, *no longer allergic*).
+
+    Two that stand apart do not.
+    """
     negative = doubled = pending = False
-    for token in group:
+    for place, token in enumerate(group):
         if token.kind is not Kind.NOT:
             continue
-        spoken = bool(token.surface)
+        spoken = bool(token.surface) or _ends_something(group, place)
         if pending:
             pending, doubled = False, True
         elif spoken:
@@ -29,3 +32,8 @@ def polarity(group: Sequence[Token]) -> Polarity:
         else:
             negative = True
     return Polarity(negative=negative or pending, doubled=doubled)
+
+
+def _ends_something(group: Sequence[Token], place: int) -> bool:
+    """*no longer*, 不再: negates what comes behind it, as a spoken *not* does, and is one word with its negation."""
+    return any(token.kind is Kind.CHANGE for token in group[place + 1 : place + 2])

@@ -77,6 +77,7 @@ def _grammar() -> re.Pattern[str]:
     english = "|".join(re.escape(unit) for unit in units if (unit.isascii() and unit != "%") or unit.startswith("°"))
     return pattern(
         r"(?P<address>[a-z0-9._+-]+@[a-z0-9.-]+|\b(?:https?//)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|cn|org|net|io|dev)\b)"
+        r"|(?P<dashed>\d+(?:-\d+){2,})"
         r"|(?P<date>(?:\d{4}年)?\d{1,2}月\d{1,2}日)"
         r"|(?P<month>(?:\d{4}年)?\d{1,2}月份?(?![\d份]))"
         r"|(?P<year>\d{4}年)"
@@ -172,6 +173,7 @@ _READERS: dict[str, Callable[[re.Match[str]], Piece]] = {
     "ordinal": _simple("ordinal"),
     "ranked": lambda match: Token(f"#{_figures(match[0])[0]:g}.", Kind.THING, "id", match[0]),
     "stage": lambda match: Token(f"@stage={match[0]}", Kind.VALUE, "stage", match[0]),
+    "dashed": lambda match: value("code", match[0], match[0]),
     "code": lambda match: value("code", match[0], match[0]),
     "bare": lambda match: Number(match[0], match.string[match.end() : match.end() + 1] == " "),
 }
