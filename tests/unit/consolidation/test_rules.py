@@ -293,6 +293,20 @@ def test_a_proposal_that_asks_whether_it_is_good_can_be_taken_up(text: str) -> N
     assert (fact.memory_type, fact.content) == ("adopted_decision", "用户采纳了建议：晚饭做香菇滑鸡好不好？")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My son is no longer allergic to peanuts.",
+        "我儿子不再对花生过敏了。",
+        "我儿子对花生不过敏了，医生确认过。",
+    ],
+)
+def test_an_allergy_that_is_over_is_kept_and_no_standing_constraint(text: str) -> None:
+    (fact,) = kept((U, text))
+    assert (fact.memory_type, fact.safety, fact.standing) == ("user_preference", False, False)
+    assert fact.rule.endswith("correction.not_allergic")
+
+
 class Doubting:
     """An embedder of the right model whose vectors speak for nothing."""
 
