@@ -145,12 +145,16 @@ def test_without_a_model_nothing_is_embedded() -> None:
     assert isinstance(local_embedder(), LocalEmbedder)
 
 
-@pytest.mark.parametrize(("given", "kept"), [(None, "passive"), ("active", "active")])
-def test_threads_of_the_model_sleep_while_they_wait(
-    given: str | None, kept: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("given", "spins"),
+    [({}, "2000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
+)
+def test_threads_of_the_model_soon_sleep_when_they_wait(
+    given: dict[str, str], spins: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OMP_WAIT_POLICY", given or "")
-    if given is None:
-        monkeypatch.delenv("OMP_WAIT_POLICY")
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.setenv(name, given.get(name, ""))
+        if name not in given:
+            monkeypatch.delenv(name)
     LocalEmbedder().embed(["tea"])
-    assert os.environ["OMP_WAIT_POLICY"] == kept
+    assert os.environ.get("GOMP_SPINCOUNT") == spins
