@@ -307,6 +307,18 @@ def test_an_allergy_that_is_over_is_kept_and_no_standing_constraint(text: str) -
     assert fact.rule.endswith("correction.not_allergic")
 
 
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("虾？我可沾不得，一沾就肿。", "虾，用户可沾不得，一沾就肿"),
+        ("Shrimp? I can't have it, my throat swells up.", "Shrimp, User can't have it, User's throat swells up"),
+    ],
+)
+def test_a_thing_named_like_a_question_stays_with_the_statement_about_it(text: str, content: str) -> None:
+    (fact,) = kept((U, text))
+    assert (fact.content, fact.safety) == (content, True)
+
+
 class Doubting:
     """An embedder of the right model whose vectors speak for nothing."""
 

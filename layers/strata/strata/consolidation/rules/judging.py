@@ -16,6 +16,7 @@ from strata.consolidation.rule_data import table
 from strata.consolidation.rules.adoption import adopted
 from strata.consolidation.rules.corrections import corrected
 from strata.consolidation.rules.deciding import Verdict, agreed, is_doubtful, verdicts
+from strata.consolidation.rules.lexicon import code
 from strata.consolidation.rules.patterns import compiled
 from strata.consolidation.rules.statements import last_person, names_person, statement, subject_before
 from strata.consolidation.rules.units import Unit, units, whole
@@ -33,6 +34,9 @@ SHORTEST_LIFE_SECONDS = 3_600
 _NOT_SPOKEN = re.compile(
     r"```.*?(?:```|$)|^\s*>.*$|https?://\S+|\[(?:photo|image|picture|video|sticker|图片|照片|视频|表情)[^\]\n]{0,400}\]",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+_TOPIC = re.compile(
+    r"((?:^|(?<=[。！!.\n]))\s*[^，,。！!？?.\s]{1,16})([？?])(?=\s*(?:[我咱俺他她家这那]|I\b|[Mm]y\b|[Ww]e\b))"
 )
 _ABOUT_SOMEBODY = frozenset({"user_preference", "temporary_constraint"})
 _BARE_RETRACTION_CHARS = 24
@@ -128,11 +132,22 @@ def _taken_apart(messages: Sequence[Message], context: Sequence[Message]) -> lis
 
 def _follow(course: _Course, message: Message, *, new: bool) -> None:
     text = redact(_NOT_SPOKEN.sub(" ", without_echo(spoken(message))))
-    found = tuple(units(corrected(text)))
+    found = tuple(units(corrected(_with_topics(text))))
     if new:
         course.said.append(_Said(message, text, course.proposed, found, whole(found), course.person))
     course.person = last_person(found) or course.person
     course.proposed = ""
+
+
+def _with_topics(text: str) -> str:
+    """A thing named like a question opens the statement behind it: 凤梨？我妈可吃不得; *Shrimp? I can't touch it.*"""
+    return _TOPIC.sub(
+        lambda match: f"{match[1]}{'，' if match[2] == '？' else ','}" if _is_thing(match[1]) else match[0], text
+    )
+
+
+def _is_thing(text: str) -> bool:
+    return text.strip() != "" and len(code(text.strip()).text) == 1
 
 
 def _weighed(item: _Said) -> list[Unit]:
