@@ -59,7 +59,7 @@ MEANING_FLOORS: Floors = {
     ALL: (0.86, 0.79),
 }
 
-UNSEEN_FLOORS: Floors = {SAFETY: (0.79, 0.92), "adopted_decision": (0.78, 0.78), ALL: (0.77, 0.86)}
+UNSEEN_FLOORS: Floors = {SAFETY: (0.84, 0.92), "adopted_decision": (0.78, 0.78), ALL: (0.79, 0.86)}
 
 
 @dataclass(frozen=True)
