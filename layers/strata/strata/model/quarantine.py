@@ -18,6 +18,15 @@ class ReviewState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """A person's decision to let a text in. It travels with the write that it allows, and is made in one with it."""
+
+    quarantine_id: str
+    reviewer: str
+    """The administrator's agent id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
     """A text that was to be written, and everything a person needs to decide about it."""
 

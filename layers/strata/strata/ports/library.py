@@ -14,6 +14,7 @@ from strata.model.memories import (
     Source,
 )
 from strata.model.messages import JsonObject
+from strata.model.quarantine import Review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,8 @@ class MemoryDraft:
     superseded_by: str | None = None
     """Set if it is written already superseded."""
     confidence: float = 1.0
+    review: Review | None = None
+    """The decision that lets a text in quarantine be written; made in the same transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +95,8 @@ class MemoryEdit:
     sources: tuple[Source, ...] = ()
     memory_type: str | None = None
     """The type to move to; with ``ChangeKind.MOVE`` only."""
+    review: Review | None = None
+    """As in a draft."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +119,12 @@ class CollectionView:
 
 
 class MemoryStore(Protocol):
-    """Memories in SQL. Every read and write checks ``access`` inside its statement, and expiry at ``now``."""
+    """Memories in SQL. Every read and write checks ``access`` inside its statement, and expiry at ``now``.
+
+    A write that carries a review releases the text in quarantine in its own transaction. What it wrote is told by the
+    memory's own event; where there was nothing to write, ``quarantine.released`` is the event. It raises ConflictError
+    if the text was decided about already, or is gone.
+    """
 
     def insert(self, access: Access, draft: MemoryDraft, *, now: datetime) -> Written:
         """Insert with version 1, its version row and its audit event, in one transaction.

@@ -1,10 +1,13 @@
 """Texts that wait for a person."""
 
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 from strata.model.quarantine import Quarantined, ReviewState
 from strata.ports.library import Access
+
+KeptOut = Literal[ReviewState.REJECTED, ReviewState.WITHDRAWN]
+"""What is decided here. A release is decided by the memory store, in the transaction of the write."""
 
 
 class QuarantineStore(Protocol):
@@ -29,13 +32,9 @@ class QuarantineStore(Protocol):
         """Return the ids of the texts that a run set aside and nobody has decided about."""
         ...
 
-    def decide(self, tenant: str, quarantine_id: str, state: ReviewState, *, actor: str, now: datetime) -> Quarantined:
-        """Release, reject or withdraw a waiting text; the same decision again changes nothing.
+    def decide(self, tenant: str, quarantine_id: str, state: KeptOut, *, actor: str, now: datetime) -> Quarantined:
+        """Reject or withdraw a waiting text; the same decision again changes nothing.
 
         Raises NotFoundError; ConflictError if it was decided otherwise.
         """
-        ...
-
-    def settle(self, tenant: str, quarantine_id: str, memory_id: str) -> Quarantined:
-        """Note which memory a released text became."""
         ...

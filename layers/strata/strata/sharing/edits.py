@@ -77,6 +77,7 @@ def merging(old: Memory, draft: MemoryDraft) -> MemoryEdit:
         said_at=max(old.said_at, draft.said_at),
         reason="said again",
         sources=draft.sources,
+        review=draft.review,
     )
     if not _lives_longer(draft, old):
         return edit

@@ -10,6 +10,7 @@ from strata.clock import Clock
 from strata.dedup.fingerprint import fingerprint
 from strata.errors import InferenceUnavailableError, NotFoundError, UnknownMemoryTypeError, VersionConflictError
 from strata.model.memories import ChangeKind, Memory, MemoryType, MemoryVersion
+from strata.model.quarantine import Review
 from strata.policy.names import checked_collection, checked_id, checked_text
 from strata.ports import Access, Embedder, MemoryDraft, MemoryEdit, MemoryStore, TypeStore, Written
 from strata.sharing.edits import edit_of, merging
@@ -59,44 +60,46 @@ class Library:
         self._settings = settings
         self._screen = screen
 
-    def insert(self, access: Access, collection: str, unit: NewUnit, *, reviewed: bool = False) -> Inserted:
+    def insert(self, access: Access, collection: str, unit: NewUnit, *, review: Review | None = None) -> Inserted:
         """Keep a memory: the same fact becomes a new version of what is stored, anything else is inserted.
 
-        A text that was ``reviewed`` by a person is not screened.
+        A text that a person lets in is not screened; its ``review`` is decided in one with what is written.
 
         Raises:
             NotFoundError: the agent may not write there.
             ValidationError: a value that is not allowed.
             UnknownMemoryTypeError: no such type; a write never makes one.
             QuarantinedError: the text instructs a model.
+            ConflictError: the text under review was decided about meanwhile.
         """
         now = self._clock.now()
         memory_type = self._type(unit.memory_type)
         memory_id = unit.memory_id or uuid4().hex
         draft = draft_of(unit, checked_collection(collection), memory_type, memory_id, self._settings, now)
+        if review is not None:
+            return self._insert(access, replace(draft, review=review), now)
         if unit.memory_id is not None and (present := self._present(access, draft, now)) is not None:
             return present
-        if not reviewed:
-            self._screen(access, proposal_of(draft, unit))
+        self._screen(access, proposal_of(draft, unit))
         return self._insert(access, draft, now)
 
     def update(
-        self, access: Access, collection: str, memory_id: str, change: UnitChange, *, reviewed: bool = False
+        self, access: Access, collection: str, memory_id: str, change: UnitChange, *, review: Review | None = None
     ) -> Written:
-        """Change a memory as a new version; new words are screened unless they were ``reviewed`` by a person.
+        """Change a memory as a new version; new words are screened unless a person lets them in by a ``review``.
 
         Raises:
             NotFoundError: absent, expired, or not the agent's to change.
             VersionConflictError: outdated ``expected_version`` where the collection rejects it.
-            ValidationError, UnknownMemoryTypeError, QuarantinedError: as for an insert.
+            ValidationError, UnknownMemoryTypeError, QuarantinedError, ConflictError: as for an insert.
         """
         now = self._clock.now()
-        edit = edit_of(checked_id(memory_id, "memory_id"), change, self._settings, now)
+        edit = replace(edit_of(checked_id(memory_id, "memory_id"), change, self._settings, now), review=review)
         if change.memory_type is not None:
             self._type(change.memory_type)
         if change.content is not None:
             content = checked_content(change.content, self._settings)
-            if not reviewed:
+            if review is None:
                 self._screen_change(access, collection, edit.memory_id, content, change)
             edit = self._with_content(edit, content, now)
         return self._memories.edit(access, collection, edit, now=now)

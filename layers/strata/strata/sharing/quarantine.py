@@ -1,8 +1,8 @@
 """Texts that tell a model what to do: set aside instead of written, until a person has read them.
 
 A release goes the normal way, with the rights of the agent the text came from: looked for first, inserted with its
-session and run, or applied to the memory it was to change. It is decided before it is written, so that nothing comes
-in which another reviewer has just rejected; a release that was cut short is finished by repeating it.
+session and run, or applied to the memory it was to change. The decision and what it writes are one transaction with
+one event: nothing comes in that another reviewer has just rejected, and nothing is released that is not there.
 """
 
 from collections.abc import Callable
@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from strata.clock import Clock
-from strata.errors import ConflictError, ForbiddenError, NotFoundError, QuarantinedError, ValidationError
-from strata.model.memories import AccessPolicy, Memory, Source
+from strata.errors import ConflictError, ForbiddenError, InputError, NotFoundError, QuarantinedError
+from strata.model.memories import AccessPolicy, Source
 from strata.model.messages import JsonObject
-from strata.model.quarantine import Quarantined, ReviewState
+from strata.model.quarantine import Quarantined, Review, ReviewState
 from strata.policy.names import derived_id
 from strata.ports import Access, CollectionStore, QuarantineStore
 from strata.sharing.library import Library
@@ -23,7 +23,10 @@ from strata.sharing.units import SESSION_TAG, USER_TAG, NewUnit, UnitChange
 
 INSTRUCTS = "instructs"
 BY_ADMIN = "by_admin"
-_OWN = frozenset({"memory_type", "content", "memory_id", "expected_version", "key", "reason"})
+_OWN: dict[type[NewUnit | UnitChange], frozenset[str]] = {
+    NewUnit: frozenset({"memory_type", "content", "memory_id"}),
+    UnitChange: frozenset({"content", "expected_version", "key", "reason"}),
+}
 """Fields of a unit or a change that the text in quarantine holds itself, or that mean nothing later."""
 
 
@@ -81,16 +84,12 @@ class Reviews:
             ConflictError: it was rejected, its author may not write there (any more), or what it was to change is gone.
         """
         item = self.get(access, quarantine_id)
-        if item.state is ReviewState.WAITING and not self._may_write(item):
-            raise ConflictError("The agent may not write there.", hint="Grant it the right, then release again.")
-        item = self._store.decide(
-            access.tenant, quarantine_id, ReviewState.RELEASED, actor=access.agent_id, now=self._clock.now()
-        )
-        try:
-            memory = self._write(item)
-        except (NotFoundError, ValidationError):
-            raise ConflictError("The text can no longer be written there.") from None
-        return self._store.settle(access.tenant, quarantine_id, memory.memory_id)
+        if item.state is ReviewState.WAITING:
+            self._let_in(access, item)
+            item = self.get(access, quarantine_id)
+        if item.state is not ReviewState.RELEASED:
+            raise ConflictError(f"The text was {item.state.value} by {item.decided_by}.")
+        return item
 
     def reject(self, access: Access, quarantine_id: str) -> Quarantined:
         """Keep a text out for good. Raises ForbiddenError, NotFoundError; ConflictError if it was released."""
@@ -99,6 +98,19 @@ class Reviews:
             access.tenant, quarantine_id, ReviewState.REJECTED, actor=access.agent_id, now=self._clock.now()
         )
 
+    def _let_in(self, access: Access, item: Quarantined) -> None:
+        """Write a waiting text and decide about it in one; nothing, if another reviewer decided in the meantime."""
+        if not self._may_write(item):
+            raise ConflictError("The agent may not write there.", hint="Grant it the right, then release again.")
+        try:
+            self._write(item, Review(quarantine_id=item.quarantine_id, reviewer=access.agent_id))
+        except (NotFoundError, InputError, ConflictError) as error:
+            if self.get(access, item.quarantine_id).state is not ReviewState.WAITING:
+                return
+            if isinstance(error, ConflictError):
+                raise
+            raise ConflictError("The text can no longer be written there.") from None
+
     def _may_write(self, item: Quarantined) -> bool:
         if item.unit.get(BY_ADMIN):
             return True
@@ -106,12 +118,21 @@ class Reviews:
         held = self._collections.registration(item.tenant, item.collection, item.agent_id, now=now)
         return held is not None and held.write and (held.memory_types is None or item.memory_type in held.memory_types)
 
-    def _write(self, item: Quarantined) -> Memory:
+    def _write(self, item: Quarantined, review: Review) -> None:
         author = Access(tenant=item.tenant, agent_id=item.agent_id, admin=bool(item.unit.get(BY_ADMIN)))
         if item.unit.get("changes"):
-            change = change_of(item)
-            return self._library.update(author, item.collection, item.memory_id, change, reviewed=True).memory
-        return self._library.insert(author, item.collection, unit_of(item), reviewed=True).memory
+            change = self._made_on_the_present(author, item)
+            self._library.update(author, item.collection, item.memory_id, change, review=review)
+        else:
+            self._library.insert(author, item.collection, unit_of(item), review=review)
+
+    def _made_on_the_present(self, author: Access, item: Quarantined) -> UnitChange:
+        """Return the change with the version that the memory has by now: where blind changes are refused, this is none.
+
+        Raises NotFoundError.
+        """
+        present = self._library.get(author, item.collection, item.memory_id)
+        return replace(change_of(item), expected_version=present.version)
 
 
 def set_aside(access: Access, proposed: Proposed, now: datetime) -> Quarantined:
@@ -137,29 +158,28 @@ def set_aside(access: Access, proposed: Proposed, now: datetime) -> Quarantined:
 
 def noted(unit: NewUnit | UnitChange) -> JsonObject:
     """Return, as JSON, what a unit or a change holds besides its text."""
-    given = {one.name: getattr(unit, one.name) for one in fields(unit) if one.name not in _OWN}
+    given = {one.name: getattr(unit, one.name) for one in fields(unit) if one.name not in _OWN[type(unit)]}
     values = {name: _plain(value) for name, value in given.items() if value is not None}
     return values | ({"changes": True} if isinstance(unit, UnitChange) else {})
 
 
 def unit_of(item: Quarantined) -> NewUnit:
-    """Return the unit of a released text; its id is its own, so that a repeat is harmless."""
+    """Return the unit of a released text."""
     return NewUnit(
         memory_type=item.memory_type,
         content=item.content,
-        memory_id=item.memory_id or derived_id("released", item.quarantine_id),
+        memory_id=item.memory_id or None,
         **_given(NewUnit, item.unit),
     )
 
 
 def change_of(item: Quarantined) -> UnitChange:
-    """Return the change of a released text, made on the memory as it is by now."""
-    change = UnitChange(content=item.content, key=f"released:{item.quarantine_id}", **_given(UnitChange, item.unit))
-    return replace(change, reason="released from quarantine")
+    """Return the change of a released text."""
+    return UnitChange(content=item.content, reason="released from quarantine", **_given(UnitChange, item.unit))
 
 
 def _given(kind: type[NewUnit] | type[UnitChange], unit: JsonObject) -> dict[str, Any]:
-    names = {one.name for one in fields(kind)} - _OWN
+    names = {one.name for one in fields(kind)} - _OWN[kind]
     return {name: _restored(name, value) for name, value in unit.items() if name in names}
 
 

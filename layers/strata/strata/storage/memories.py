@@ -18,6 +18,7 @@ from strata.storage.memory_reads import MemoryReads, is_layer
 from strata.storage.memory_rows import edit_key, first_memory, first_version, memory_of, next_version
 from strata.storage.memory_types import SqlTypeStore
 from strata.storage.memory_writes import make_collection, take_turn, write_first, write_next
+from strata.storage.quarantine import release
 from strata.storage.refusals import record_refusal
 from strata.storage.rights import bypasses, parameters
 from strata.storage.tables import REPEATABLE_TYPES, collections, memory_table, memory_versions
@@ -47,7 +48,7 @@ class SqlMemoryStore(MemoryReads):
                 self._database.write(lambda c: make_collection(c, access.tenant, draft.collection, now))
                 written = self._try_insert(access, draft, memory_type, now)
         except IntegrityError:
-            return self._already_there(access, draft)
+            return self._already_there(access, draft, now)
         return written or self._refuse_insert(access, draft.collection, now)
 
     def edit(self, access: Access, collection: str, edit: MemoryEdit, *, now: datetime) -> Written:
@@ -82,15 +83,21 @@ class SqlMemoryStore(MemoryReads):
         if memory.is_live(now) and draft.fingerprint and draft.memory_type not in REPEATABLE_TYPES:
             row = connection.execute(stored((memory_type,), "twin"), _twin(access, draft, now)).mappings().first()
             if row is not None:
-                return Written(memory=memory_of(row), created=False)
-        write_first(connection, memory_table(memory_type.table), memory, first_version(memory, draft), draft.links)
+                twin = memory_of(row)
+                release(connection, draft.review, twin, now, written=False)
+                return Written(memory=twin, created=False)
+        release(connection, draft.review, memory, now, written=True)
+        table, version = memory_table(memory_type.table), first_version(memory, draft)
+        write_first(connection, table, memory, version, draft.links, draft.review)
         return Written(memory=memory, created=True)
 
-    def _already_there(self, access: Access, draft: MemoryDraft) -> Written:
+    def _already_there(self, access: Access, draft: MemoryDraft, now: datetime) -> Written:
         """A repeat of a deterministic id changes nothing, whatever became of the memory since."""
         found = self._stored_one(access, draft.collection, draft.memory_id)
         if found is None:
             raise ConflictError("This memory id is in use elsewhere.", fields={"memory_id": draft.memory_id})
+        if draft.review is not None:
+            self._database.write(lambda connection: release(connection, draft.review, found, now, written=False))
         return Written(memory=found, created=False)
 
     def _refuse_insert(self, access: Access, collection: str, now: datetime) -> Written:
@@ -126,12 +133,14 @@ class SqlMemoryStore(MemoryReads):
         now: datetime,
     ) -> Written:
         if not changes_something(memory, edit):
+            release(connection, edit.review, memory, now, written=False)
             return Written(memory=memory, created=False)
         conflict = is_conflict(edit.change, present=memory.version, expected=edit.expected_version, policy=policy)
         after = edited(memory, edit, access.agent_id, now)
         tables = (self._table(memory.memory_type), self._table(after.memory_type))
         step = next_version(after, edit, conflict=conflict)
-        write_next(connection, tables, after, step, edit.key, restore_days=self._restore_days)
+        release(connection, edit.review, after, now, written=True)
+        write_next(connection, tables, after, step, edit.key, restore_days=self._restore_days, review=edit.review)
         return Written(memory=after, created=True, conflict=conflict)
 
     def _repeated(self, access: Access, collection: str, edit: MemoryEdit) -> Written | None:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Insert, Table, Update, and_, bindparam, delet
 
 from strata.model.events import NewEvent
 from strata.model.memories import ChangeKind, Memory, MemoryStatus, MemoryVersion, collection_kind
+from strata.model.quarantine import Review
 from strata.ports import Access
 from strata.storage.columns import Id
 from strata.storage.events import append_event
@@ -84,14 +85,19 @@ def default_policy(tenant: str, name: str, now: datetime) -> dict[str, Any]:
 
 
 def write_first(
-    connection: Connection, table: Table, memory: Memory, version: MemoryVersion, links: tuple[tuple[str, str], ...]
+    connection: Connection,
+    table: Table,
+    memory: Memory,
+    version: MemoryVersion,
+    links: tuple[tuple[str, str], ...],
+    review: Review | None = None,
 ) -> None:
     """Insert memory, version, links and event. Raises IntegrityError if the id is in use."""
     connection.execute(_insertion(table), _row(memory))
     connection.execute(_VERSION, version_values(version, ""))
     if links:
         connection.execute(insert(memory_links), [_link(memory, other, relation) for other, relation in links])
-    append_event(connection, memory.tenant, change_event(memory, version), version.created_at)
+    append_event(connection, memory.tenant, change_event(memory, version, review), version.created_at)
 
 
 def write_next(
@@ -102,6 +108,7 @@ def write_next(
     key: str,
     *,
     restore_days: int,
+    review: Review | None = None,
 ) -> None:
     """Replace memory by its next version, wherever it lives now; add version and event.
 
@@ -115,11 +122,11 @@ def write_next(
         connection.execute(_insertion(new), _row(memory, restore_days))
     connection.execute(_VERSION, version_values(version, key))
     _mind_tombstone(connection, memory, version)
-    append_event(connection, memory.tenant, change_event(memory, version), memory.updated_at)
+    append_event(connection, memory.tenant, change_event(memory, version, review), memory.updated_at)
 
 
-def change_event(memory: Memory, version: MemoryVersion) -> NewEvent:
-    """Return the event of a change: ids, numbers and digests, never a word of the memory."""
+def change_event(memory: Memory, version: MemoryVersion, review: Review | None = None) -> NewEvent:
+    """Return the event of a change: ids, numbers and digests, never a word of the memory; and who let it in."""
     detail: dict[str, Any] = {
         "version": version.version,
         "memory_type": memory.memory_type,
@@ -128,6 +135,8 @@ def change_event(memory: Memory, version: MemoryVersion) -> NewEvent:
     }
     optional = {"conflict": version.conflict, "run_id": version.run_id, "rolled_back_to": version.rolled_back_to}
     detail |= {name: value for name, value in optional.items() if value}
+    if review is not None:
+        detail |= {"quarantine_id": review.quarantine_id, "reviewer": review.reviewer}
     return NewEvent(
         kind=EVENT_KINDS[version.change],
         actor=version.agent_id,

@@ -7,10 +7,12 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, or_, select,
 
 from strata.errors import ConflictError, NotFoundError
 from strata.model.events import NewEvent
-from strata.model.quarantine import Quarantined, ReviewState
+from strata.model.memories import Memory
+from strata.model.quarantine import Quarantined, Review, ReviewState
 from strata.model.runs import PlannedWrite, Run
 from strata.policy.names import derived_id
 from strata.ports import Access
+from strata.ports.quarantine import KeptOut
 from strata.storage.engine import Database
 from strata.storage.events import append_event
 from strata.storage.inserts import insert_missing
@@ -71,8 +73,8 @@ class SqlQuarantineStore:
         query = select(_ROW.quarantine_id).where(wanted).order_by(_ROW.quarantine_id)
         return list(self._database.read(lambda connection: connection.execute(query).scalars().all()))
 
-    def decide(self, tenant: str, quarantine_id: str, state: ReviewState, *, actor: str, now: datetime) -> Quarantined:
-        """Release, reject or withdraw a waiting text, with its event.
+    def decide(self, tenant: str, quarantine_id: str, state: KeptOut, *, actor: str, now: datetime) -> Quarantined:
+        """Reject or withdraw a waiting text, with its event.
 
         Raises:
             NotFoundError: there is none.
@@ -86,25 +88,12 @@ class SqlQuarantineStore:
                 raise NotFoundError
             if row["decision"] == state.value:
                 return quarantined_of(row)
-            if row["decision"]:
-                raise ConflictError(f"The text was {row['decision']} by {row['decided_by']}.")
+            _require_waiting(row)
             connection.execute(update(quarantine).where(_one(tenant, quarantine_id)).values(**values))
             append_event(connection, tenant, _event(f"quarantine.{state.value}", actor, quarantined_of(row)), now)
             return quarantined_of({**row, **values})
 
         return self._database.write(work)
-
-    def settle(self, tenant: str, quarantine_id: str, memory_id: str) -> Quarantined:
-        """Note which memory a released text became. Raises NotFoundError."""
-
-        def work(connection: Connection) -> RowMapping | None:
-            connection.execute(update(quarantine).where(_one(tenant, quarantine_id)).values(memory_id=memory_id))
-            return _row(connection, tenant, quarantine_id)
-
-        row = self._database.write(work)
-        if row is None:
-            raise NotFoundError
-        return quarantined_of(row)
 
     def _refuse(self, access: Access, collection: str, now: datetime) -> None:
         known = select(_COLLECTION_NO).where(collections.c.tenant == access.tenant, collections.c.name == collection)
@@ -124,6 +113,32 @@ def set_aside(connection: Connection, item: Quarantined, now: datetime) -> None:
     values |= {"actor": item.agent_id, "unit": dict(item.unit), "decision": _decision(item.state)}
     insert_missing(connection, quarantine, [values])
     append_event(connection, item.tenant, _event("memory.quarantined", item.agent_id, item), now)
+
+
+def release(connection: Connection, review: Review | None, memory: Memory, now: datetime, *, written: bool) -> None:
+    """Let a text in as the memory that it became, if a write carries a review; called inside the write's transaction.
+
+    The event of what was ``written`` tells of it; where nothing had to be written, it has an event of its own.
+
+    Raises:
+        ConflictError: it was decided about already, or is gone.
+    """
+    if review is None:
+        return
+    row = _row(connection, memory.tenant, review.quarantine_id, lock=True)
+    if row is None:
+        raise ConflictError("The text is not in quarantine any more.")
+    _require_waiting(row)
+    values = {
+        "decision": ReviewState.RELEASED.value,
+        "decided_at": now,
+        "decided_by": review.reviewer,
+        "memory_id": memory.memory_id,
+    }
+    connection.execute(update(quarantine).where(_one(memory.tenant, review.quarantine_id)).values(**values))
+    if not written:
+        released = quarantined_of({**row, **values})
+        append_event(connection, memory.tenant, _event("quarantine.released", review.reviewer, released), now)
 
 
 def planned_text(run: Run, write: PlannedWrite, now: datetime) -> Quarantined:
@@ -168,6 +183,11 @@ def quarantined_of(row: Any) -> Quarantined:  # noqa: ANN401 a row, or a row wit
 
 def _decision(state: ReviewState) -> str:
     return "" if state is ReviewState.WAITING else state.value
+
+
+def _require_waiting(row: RowMapping) -> None:
+    if row["decision"]:
+        raise ConflictError(f"The text was {row['decision']} by {row['decided_by']}.")
 
 
 def _one(tenant: str, quarantine_id: str) -> ColumnElement[bool]:
