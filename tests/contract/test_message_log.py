@@ -23,6 +23,7 @@ from strata.model.sessions import SessionKey, SessionState, Summary
 from strata.ports import Counted
 from strata.storage import session_rows
 from strata.storage.engine import Database, open_database
+from strata.storage.events import SqlEventLog
 from strata.storage.messages import SqlMessageLog
 from strata.storage.schema import migrate
 from strata.storage.sessions import SqlSessionStore
@@ -316,7 +317,11 @@ def test_declared_participants_may_append(
     append: Append, log: SqlMessageLog, store: SqlSessionStore, key: SessionKey
 ) -> None:
     append("mine")
-    assert store.set_participants(key, ["shopper", "买手"], now=NOW).participants == ("shopper", "买手")
+    for _ in range(2):
+        assert store.set_participants(key, ["shopper", "买手"], now=NOW).participants == ("shopper", "买手")
+    events = SqlEventLog(store._database).page(key.tenant, limit=100, kind="participants.put")
+    (event,) = [event for event in events if event.detail["session_id"] == key.session_id]
+    assert (event.actor, event.detail["participants"]) == ("cook", ["shopper", "买手"])
     answered = log.append(key, "ann", "买手", counted("ours"), now=NOW)
     assert (answered.last_seq, answered.messages[0].agent_id) == (2, "买手")
     store.set_participants(key, [], now=NOW)

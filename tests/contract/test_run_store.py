@@ -30,6 +30,7 @@ from strata.model.runs import (
 )
 from strata.model.sessions import SessionKey
 from strata.storage.engine import Database, open_database
+from strata.storage.events import SqlEventLog
 from strata.storage.retention import SqlRetention
 from strata.storage.runs import SqlRunStore
 from strata.storage.schema import migrate
@@ -369,8 +370,9 @@ def test_a_stopped_run_is_brought_back_with_its_plan(
     store.save_plan(lease, key.tenant, plan("a"))
     store.fail(lease, key.tenant, state, error_code="provider_rejected", error_detail="no cube", now=NOW)
     assert store.claim(key.tenant, "r1", seconds=90, now=NOW) is None
-    back = store.requeue(key.tenant, "r1", now=NOW)
+    back = store.requeue(key.tenant, "r1", now=NOW, actor="ada")
     assert (back.state, back.attempts, back.plan) == (RunState.PLANNED, 0, plan("a"))
+    assert told(store, key) == [("run.replayed", "ada", "r1")]
     claimed(store, key, "r1")
 
 
@@ -389,6 +391,13 @@ def test_the_stopped_runs_of_a_session_are_brought_back_together(
         ("r3", RunState.QUEUED), ("r2", RunState.QUEUED), ("r1", RunState.QUEUED),
     ]  # fmt: skip
     assert store.bring_back(key.tenant, key.session_id, now=NOW) == []
+    assert told(store, key) == []
+
+
+def told(store: SqlRunStore, key: SessionKey) -> list[tuple[str, str, object]]:
+    """The audit trail: what was done by whom to which run."""
+    events = SqlEventLog(store._database).after(key.tenant, 0, limit=10)
+    return [(event.kind, event.actor, event.detail["run_id"]) for event in events]
 
 
 def test_a_run_that_somebody_holds_is_not_sent_again(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
@@ -407,21 +416,24 @@ def test_a_reopened_run_keeps_its_messages(store: SqlRunStore, key: SessionKey, 
     store.save_judgement(begun[1], key.tenant, Judgement(candidates=(), judge="rules"))
     store.save_plan(begun[1], key.tenant, plan("a"))
     store.finish(begun[1], key.tenant, counts={"inserted": 1}, timings_ms={}, cost={}, now=NOW)
-    opened = store.reopen(key.tenant, "r1", now=NOW)
+    opened = store.reopen(key.tenant, "r1", actor="ada", now=NOW)
     assert (opened.state, opened.plan, opened.judgement, opened.finished_at) == (RunState.QUEUED, None, None, None)
     assert opened.counts == {"inserted": 1}
+    assert told(store, key) == [("run.rejudged", "ada", "r1")]
     assert fresh(store, claimed(store, key, "r1"), messages) == [1]
 
 
 def test_only_a_finished_run_is_reopened_or_undone(store: SqlRunStore, key: SessionKey, begin: Begin) -> None:
     _, lease = begin("r1")
     with pytest.raises(RunStateError):
-        store.reopen(key.tenant, "r1", now=NOW)
+        store.reopen(key.tenant, "r1", actor="ada", now=NOW)
     with pytest.raises(RunStateError):
-        store.mark_undone(key.tenant, "r1")
+        store.mark_undone(key.tenant, "r1", actor="ada", now=NOW)
+    assert told(store, key) == []
     finish(store, lease, key)
-    assert store.mark_undone(key.tenant, "r1").state is RunState.UNDONE
-    assert store.mark_undone(key.tenant, "r1").state is RunState.UNDONE
+    assert store.mark_undone(key.tenant, "r1", actor="ada", now=NOW).state is RunState.UNDONE
+    assert store.mark_undone(key.tenant, "r1", actor="ada", now=NOW).state is RunState.UNDONE
+    assert told(store, key) == [("run.undone", "ada", "r1")]
 
 
 def test_pages_are_newest_first_and_meet(database: Database, store: SqlRunStore, key: SessionKey) -> None:

@@ -62,7 +62,7 @@ def test_a_failed_run_is_replayed_from_where_it_stopped(rig: Rig, queue: ListedQ
     failed = rig.settle(ALLERGY, LIKES)
     assert (failed.state, len(failed.receipts)) == (RunState.FAILED, 1)
     rig.on_step = lambda _step: None
-    waiting = Replay(rig.runs, queue, rig.clock)("home", failed.run_id)
+    waiting = Replay(rig.runs, queue, rig.clock)("home", failed.run_id, actor="admin")
     assert (waiting.state, waiting.attempts, queue.sent) == (RunState.PLANNED, 0, [notice_of(failed)])
     done = rig.deliver(failed)
     assert (done.state, len(done.receipts)) == (RunState.SUCCEEDED, 2)
@@ -92,11 +92,11 @@ def test_a_run_that_succeeded_or_never_was_is_not_replayed(rig: Rig, queue: List
     replay = Replay(rig.runs, queue, rig.clock)
     done = rig.settle(LIKES)
     with pytest.raises(RunStateError):
-        replay("home", done.run_id)
+        replay("home", done.run_id, actor="admin")
     with pytest.raises(NotFoundError):
-        replay("home", "nowhere")
+        replay("home", "nowhere", actor="admin")
     with pytest.raises(NotFoundError):
-        replay("away", done.run_id)
+        replay("away", done.run_id, actor="admin")
 
 
 # --- dry run
@@ -122,7 +122,7 @@ def test_what_rules_judged_while_the_model_was_away_is_judged_again(url: str, qu
     first = rig.settle(LIKES, "我还爱喝茶", "偏好：用户随口一说", ALLERGY)
     assert plan_of(first).judge == "rules"
     rig.clock.advance(3_600)
-    opened = Rejudge(rig.runs, queue, rig.clock)("home", first.run_id)
+    opened = Rejudge(rig.runs, queue, rig.clock)("home", first.run_id, actor="admin")
     assert (opened.state, len(queue.sent)) == (RunState.QUEUED, 1)
     again = rig.deliver(opened)
     assert (again.state, plan_of(again).judge, again.run_id) == (RunState.SUCCEEDED, "model", first.run_id)
@@ -137,7 +137,7 @@ def test_judging_again_while_the_model_is_still_away_changes_nothing(url: str, q
     rig = Rig(url=url, chat=ScriptedChat(InferenceUnavailableError()))
     first = rig.settle(LIKES, ALLERGY)
     before = rig.memories()
-    Rejudge(rig.runs, queue, rig.clock)("home", first.run_id)
+    Rejudge(rig.runs, queue, rig.clock)("home", first.run_id, actor="admin")
     again = rig.deliver(first)
     assert (again.state, plan_of(again).judge) == (RunState.SUCCEEDED, "rules")
     assert rig.memories() == before
@@ -147,11 +147,11 @@ def test_a_second_judgement_that_is_parked_is_replayed_as_one(url: str, queue: L
     chat = ScriptedChat(InferenceUnavailableError(), memories({"content": "用户喜欢喝茶", "messages": [2]}))
     rig = Rig(url=url, chat=chat)
     first = rig.settle("偏好：用户随口一说", "我还爱喝茶")
-    Rejudge(rig.runs, queue, rig.clock)("home", first.run_id)
+    Rejudge(rig.runs, queue, rig.clock)("home", first.run_id, actor="admin")
     rig.on_step = lambda step: _refuse() if step == "fresh" else None
     assert rig.deliver(first).state is RunState.FAILED
     rig.on_step = lambda _step: None
-    Replay(rig.runs, queue, rig.clock)("home", first.run_id)
+    Replay(rig.runs, queue, rig.clock)("home", first.run_id, actor="admin")
     assert plan_of(rig.deliver(first)).judge == "model"
     assert rig.contents() == ["用户喜欢喝茶"]
 
@@ -163,10 +163,10 @@ def test_only_makeshift_judgements_are_judged_again(url: str, queue: ListedQueue
     rejudge = Rejudge(rig.runs, queue, rig.clock)
     for run in (by_model, empty):
         with pytest.raises(RunStateError):
-            rejudge("home", run.run_id)
-    assert [run.run_id for run in rejudge.all("home", limit=10)] == [makeshift.run_id]
+            rejudge("home", run.run_id, actor="admin")
+    assert [run.run_id for run in rejudge.all("home", limit=10, actor="admin")] == [makeshift.run_id]
     with pytest.raises(NotFoundError):
-        rejudge("away", makeshift.run_id)
+        rejudge("away", makeshift.run_id, actor="admin")
 
 
 # --- undo
@@ -176,7 +176,7 @@ def undo_of(rig: Rig) -> Undo:
     archive, copies = SqlArchive(rig.database, rig.types), SqlCopyLedger(rig.database)
     quarantine = SqlQuarantineStore(rig.database)
     memories = UndoMemories(rig.store, archive, copies, quarantine, lambda _text: (None, ""), rig.clock)
-    return Undo(rig.runs, memories.of_run)
+    return Undo(rig.runs, memories.of_run, rig.clock)
 
 
 def test_a_run_is_taken_back_as_a_unit(rig: Rig) -> None:
@@ -308,7 +308,7 @@ def test_a_replay_whose_queue_is_away_is_sent_by_reconcile(rig: Rig, queue: List
     rig.on_step = lambda _step: None
     queue.is_down = True
     with pytest.raises(QueueUnavailableError):
-        Replay(rig.runs, queue, rig.clock)("home", failed.run_id)
+        Replay(rig.runs, queue, rig.clock)("home", failed.run_id, actor="admin")
     queue.is_down = False
     rig.clock.advance(timedelta(minutes=16).total_seconds())
     assert reconciler(rig, queue)(seconds=45)["sent"] == 1

@@ -66,7 +66,7 @@ def wire(
         ),
         replay=Replay(stores.runs, stores.queue, clock),
         rejudge=Rejudge(stores.runs, stores.queue, clock),
-        undo=Undo(stores.runs, take_back),
+        undo=Undo(stores.runs, take_back, clock),
         dry_run=DryRun(stores.runs, fresh, planning, clock),
     )
 

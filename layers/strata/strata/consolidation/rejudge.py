@@ -27,7 +27,7 @@ class Rejudge:
         self._queue = queue
         self._clock = clock
 
-    def __call__(self, tenant: str, run_id: str) -> Run:
+    def __call__(self, tenant: str, run_id: str, *, actor: str) -> Run:
         """Return the run, waiting to be judged again.
 
         Raises:
@@ -39,9 +39,9 @@ class Rejudge:
             raise NotFoundError
         if not was_makeshift(run):
             raise RunStateError("The run was not judged by rules for want of a model.")
-        return self._opened(run)
+        return self._opened(run, actor)
 
-    def all(self, tenant: str, *, limit: int) -> list[Run]:
+    def all(self, tenant: str, *, limit: int, actor: str) -> list[Run]:
         """Open up to ``limit`` runs of a tenant, newest first, and return them."""
         chosen: list[Run] = []
         for run in self._succeeded(tenant):
@@ -49,7 +49,7 @@ class Rejudge:
                 break
             if was_makeshift(run):
                 chosen.append(run)
-        return [self._opened(run) for run in chosen]
+        return [self._opened(run, actor) for run in chosen]
 
     def _succeeded(self, tenant: str) -> Iterator[Run]:
         before = ""
@@ -57,9 +57,9 @@ class Rejudge:
             yield from page
             before = page[-1].run_id
 
-    def _opened(self, run: Run) -> Run:
+    def _opened(self, run: Run, actor: str) -> Run:
         now = self._clock.now()
-        opened = self._runs.reopen(run.tenant, run.run_id, now=now)
+        opened = self._runs.reopen(run.tenant, run.run_id, actor=actor, now=now)
         self._queue.send(notice_of(opened), deduplication=f"rejudge {now.isoformat()}")
         return opened
 

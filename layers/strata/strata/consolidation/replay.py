@@ -23,7 +23,7 @@ class Replay:
         self._queue = queue
         self._clock = clock
 
-    def __call__(self, tenant: str, run_id: str) -> Run:
+    def __call__(self, tenant: str, run_id: str, *, actor: str) -> Run:
         """Return the run, waiting in the queue again.
 
         Raises:
@@ -32,11 +32,11 @@ class Replay:
             QueueUnavailableError: it is brought back, but not sent; reconcile will send it.
         """
         now = self._clock.now()
-        run = self._runs.requeue(tenant, run_id, now=now)
+        run = self._runs.requeue(tenant, run_id, now=now, actor=actor)
         self._queue.send(notice_of(run), deduplication=f"replay {now.isoformat()}")
         return run
 
-    def all(self, tenant: str, *, limit: int) -> list[Run]:
+    def all(self, tenant: str, *, limit: int, actor: str) -> list[Run]:
         """Send up to ``limit`` stopped runs of a tenant again, longest waiting first, and return them.
 
         Raises QueueUnavailableError: those brought back so far will be sent by reconcile.
@@ -45,5 +45,5 @@ class Replay:
         sent: list[Run] = []
         for run in sorted(stopped, key=lambda run: run.created_at)[:limit]:
             with suppress(RunStateError, NotFoundError):  # somebody else has brought it back meanwhile
-                sent.append(self(tenant, run.run_id))
+                sent.append(self(tenant, run.run_id, actor=actor))
         return sent

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from strata.clock import Clock
 from strata.errors import NotFoundError, RunStateError
 from strata.model.memories import ChangeKind
 from strata.model.runs import Run, RunState
@@ -77,9 +78,10 @@ class Undone:
 class Undo:
     """Takes a run back."""
 
-    def __init__(self, runs: RunStore, take_back: TakeBack) -> None:
+    def __init__(self, runs: RunStore, take_back: TakeBack, clock: Clock) -> None:
         self._runs = runs
         self._take_back = take_back
+        self._clock = clock
 
     def __call__(self, access: Access, run_id: str, *, dry_run: bool = False) -> Undone:
         """Undo a succeeded run; repeating it finishes what a crash left. With ``dry_run`` nothing is written.
@@ -96,5 +98,5 @@ class Undo:
             raise RunStateError(f"A run that is {run.state} cannot be undone.")
         taken = self._take_back(access, run_id, dry_run=dry_run)
         if not dry_run:
-            run = self._runs.mark_undone(access.tenant, run_id)
+            run = self._runs.mark_undone(access.tenant, run_id, actor=access.agent_id, now=self._clock.now())
         return Undone(run=run, taken=taken, applied=not dry_run)

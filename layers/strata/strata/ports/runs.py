@@ -97,8 +97,10 @@ class RunStore(Protocol):
         """Mark ``failed`` or ``parked``."""
         ...
 
-    def requeue(self, tenant: str, run_id: str, *, now: datetime) -> Run:
+    def requeue(self, tenant: str, run_id: str, *, now: datetime, actor: str = "") -> Run:
         """Bring a failed or parked run back into the queue's hands (attempts 0); its plan, if stored, is resumed.
+
+        If an ``actor`` asked for it, that is an audit event.
 
         An unfinished run that nobody holds stays as it is and only counts as freshly sent. Raises NotFoundError,
         RunStateError (finished, or held by a worker).
@@ -109,15 +111,15 @@ class RunStore(Protocol):
         """Requeue the failed and parked runs of a session, newest first (at most a handful), and return them."""
         ...
 
-    def reopen(self, tenant: str, run_id: str, *, now: datetime) -> Run:
-        """Bring a succeeded run back to ``queued`` without judgement and plan, to be judged again.
+    def reopen(self, tenant: str, run_id: str, *, actor: str, now: datetime) -> Run:
+        """Bring a succeeded run back to ``queued`` without judgement and plan, to be judged again, with an audit event.
 
         It keeps its messages, its receipts and its counts. Raises NotFoundError, RunStateError.
         """
         ...
 
-    def mark_undone(self, tenant: str, run_id: str) -> Run:
-        """Mark a succeeded run as undone."""
+    def mark_undone(self, tenant: str, run_id: str, *, actor: str, now: datetime) -> Run:
+        """Mark a succeeded run as undone, with an audit event; one that is undone stays as it is."""
         ...
 
     def stuck(self, *, before: datetime, limit: int) -> list[Run]:

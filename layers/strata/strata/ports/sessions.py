@@ -63,7 +63,7 @@ class SessionStore(Protocol):
         ...
 
     def set_participants(self, key: SessionKey, participants: Sequence[str], *, now: datetime) -> Session:
-        """Replace the declared participants. Raises NotFoundError."""
+        """Replace the declared participants, with an audit event if they are others. Raises NotFoundError."""
         ...
 
     def resume(self, key: SessionKey, *, now: datetime) -> Session:

@@ -8,9 +8,11 @@ from sqlalchemy import ColumnElement, Row, Select, and_, case, or_, select, upda
 from sqlalchemy.engine import Connection
 
 from strata.errors import NotFoundError, RunStateError
+from strata.model.events import NewEvent
 from strata.model.runs import Receipt, Run, RunState
 from strata.policy.retention import expiry
 from strata.storage import run_digests
+from strata.storage.events import append_event
 from strata.storage.run_rows import receipt_from, run_from
 from strata.storage.tables import run_receipts, runs
 
@@ -92,8 +94,11 @@ def take(connection: Connection, tenant: str, run_id: str, *, now: datetime, unt
     return connection.execute(statement).rowcount == 1
 
 
-def requeue(connection: Connection, tenant: str, run_id: str, now: datetime) -> Run:
-    """Bring a stopped run back; let an unfinished one that nobody holds count as freshly sent."""
+def requeue(connection: Connection, tenant: str, run_id: str, now: datetime, actor: str = "") -> Run:
+    """Bring a stopped run back; let an unfinished one that nobody holds count as freshly sent.
+
+    What the product does by itself is no event.
+    """
     row = locked(connection, tenant, run_id)
     if row.state in STOPPED:
         state = RunState.PLANNED if row.plan is not None else RunState.QUEUED
@@ -102,6 +107,8 @@ def requeue(connection: Connection, tenant: str, run_id: str, now: datetime) -> 
         put(connection, tenant, run_id, lease_until=now)
     else:
         raise _wrong_state(row, "sent again")
+    if actor:
+        _record(connection, "run.replayed", row, actor, now)
     return known(connection, tenant, run_id)
 
 
@@ -111,22 +118,25 @@ def stopped_of(tenant: str, session_id: str) -> Select[Any]:
     return select(runs.c.run_id).where(own).order_by(runs.c.upto_seq.desc()).limit(MOST_AT_ONCE)
 
 
-def reopen(connection: Connection, tenant: str, run_id: str, now: datetime) -> Run:
+def reopen(connection: Connection, tenant: str, run_id: str, now: datetime, actor: str) -> Run:
     """Bring a succeeded run back without judgement and plan; it keeps its messages, and its counts as a sign."""
     row = locked(connection, tenant, run_id)
     if row.state != RunState.SUCCEEDED.value:
         raise _wrong_state(row, "judged again")
     fresh = {"state": RunState.QUEUED.value, "attempts": 0, "judgement": None, "plan": None, "finished_at": None}
     put(connection, tenant, run_id, lease_until=now, **fresh)
+    _record(connection, "run.rejudged", row, actor, now)
     return known(connection, tenant, run_id)
 
 
-def mark_undone(connection: Connection, tenant: str, run_id: str) -> Run:
+def mark_undone(connection: Connection, tenant: str, run_id: str, now: datetime, actor: str) -> Run:
     """Mark a succeeded run as undone, or leave it undone."""
     row = locked(connection, tenant, run_id)
     if row.state not in {RunState.SUCCEEDED.value, RunState.UNDONE.value}:
         raise _wrong_state(row, "undone")
-    put(connection, tenant, run_id, state=RunState.UNDONE.value)
+    if row.state != RunState.UNDONE.value:
+        put(connection, tenant, run_id, state=RunState.UNDONE.value)
+        _record(connection, "run.undone", row, actor, now)
     return known(connection, tenant, run_id)
 
 
@@ -155,6 +165,11 @@ def copies_of(plan: Mapping[str, Any] | None, receipts: Sequence[Receipt], now: 
         unknown = ("",) if is_new else (receipt.memory_id,)
         found += [{**copy, "external_id": external_id} for external_id in receipt.external_ids or unknown]
     return found
+
+
+def _record(connection: Connection, kind: str, row: Row[Any], actor: str, now: datetime) -> None:
+    detail = {"run_id": row.run_id, "session_id": row.session_id}
+    append_event(connection, row.tenant, NewEvent(kind=kind, actor=actor, detail=detail), now)
 
 
 def _wrong_state(row: Row[Any], wish: str) -> RunStateError:

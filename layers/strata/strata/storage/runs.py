@@ -160,9 +160,9 @@ class SqlRunStore:
 
     # --- by hand and by schedule
 
-    def requeue(self, tenant: str, run_id: str, *, now: datetime) -> Run:
+    def requeue(self, tenant: str, run_id: str, *, now: datetime, actor: str = "") -> Run:
         """Bring a stopped run back; let an unfinished one count as freshly sent."""
-        return self._database.write(lambda connection: run_states.requeue(connection, tenant, run_id, now))
+        return self._database.write(lambda connection: run_states.requeue(connection, tenant, run_id, now, actor))
 
     def bring_back(self, tenant: str, session_id: str, *, now: datetime) -> list[Run]:
         """Requeue the stopped runs of a session, newest first; what somebody else brings back meanwhile is theirs."""
@@ -174,13 +174,13 @@ class SqlRunStore:
                 back.append(self.requeue(tenant, run_id, now=now))
         return back
 
-    def reopen(self, tenant: str, run_id: str, *, now: datetime) -> Run:
+    def reopen(self, tenant: str, run_id: str, *, actor: str, now: datetime) -> Run:
         """Bring a succeeded run back to be judged again; its counts stay to tell that it succeeded once."""
-        return self._database.write(lambda connection: run_states.reopen(connection, tenant, run_id, now))
+        return self._database.write(lambda connection: run_states.reopen(connection, tenant, run_id, now, actor))
 
-    def mark_undone(self, tenant: str, run_id: str) -> Run:
+    def mark_undone(self, tenant: str, run_id: str, *, actor: str, now: datetime) -> Run:
         """Mark a succeeded run as undone."""
-        return self._database.write(lambda connection: run_states.mark_undone(connection, tenant, run_id))
+        return self._database.write(lambda connection: run_states.mark_undone(connection, tenant, run_id, now, actor))
 
     def add_retirements(self, lease: Lease | None, retirements: Sequence[Retirement], *, now: datetime) -> None:
         """Record removals that are still to be done."""

@@ -6,10 +6,12 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, and_, bindparam, insert, select, update
 from sqlalchemy.engine import Connection
 
+from strata.model.events import NewEvent
 from strata.model.runs import Run, RunState
 from strata.model.sessions import Session, SessionKey, SessionState, Summary
 from strata.storage import session_rows
 from strata.storage.engine import Database
+from strata.storage.events import append_event
 from strata.storage.run_rows import run_from
 from strata.storage.session_rows import SessionRow
 from strata.storage.tables import runs, sessions
@@ -38,8 +40,16 @@ class SqlSessionStore:
         return [row.session for row in rows]
 
     def set_participants(self, key: SessionKey, participants: Sequence[str], *, now: datetime) -> Session:
-        """Replace the declared participants. Raises NotFoundError."""
-        return self._changed(key, now, participants=list(participants))
+        """Replace the declared participants, with an event; the same ones change nothing. Raises NotFoundError."""
+
+        def work(connection: Connection) -> Session:
+            session = session_rows.known(session_rows.locked(connection, key)).session
+            if session.participants == tuple(participants):
+                return session
+            append_event(connection, key.tenant, _admitted(session, participants), now)
+            return _set(connection, key, now, participants=list(participants))
+
+        return self._database.write(work)
 
     def resume(self, key: SessionKey, *, now: datetime) -> Session:
         """Open an ended session again. Raises NotFoundError."""
@@ -82,14 +92,24 @@ class SqlSessionStore:
     def _changed(self, key: SessionKey, now: datetime, **values: object) -> Session:
         def work(connection: Connection) -> Session:
             session_rows.known(session_rows.locked(connection, key))
-            connection.execute(update(sessions).where(_is(key)).values(updated_at=now, **values))
-            return session_rows.known(session_rows.found(connection, key)).session
+            return _set(connection, key, now, **values)
 
         return self._database.write(work)
 
 
 def _is(key: SessionKey) -> ColumnElement[bool]:
     return and_(sessions.c.tenant == key.tenant, sessions.c.session_id == key.session_id)
+
+
+def _set(connection: Connection, key: SessionKey, now: datetime, **values: object) -> Session:
+    connection.execute(update(sessions).where(_is(key)).values(updated_at=now, **values))
+    return session_rows.known(session_rows.found(connection, key)).session
+
+
+def _admitted(session: Session, participants: Sequence[str]) -> NewEvent:
+    """Only the agent that opened a session says who else takes part."""
+    detail = {"session_id": session.key.session_id, "participants": list(participants)}
+    return NewEvent(kind="participants.put", actor=session.agent_id, detail=detail)
 
 
 def _last_run(connection: Connection, number: int) -> Run | None:

@@ -75,13 +75,13 @@ def get(run_id: PathId, caller: CallerOf, runtime: RuntimeOf) -> RunOut:
 @router.post(f"{RUN}/replay", summary="Replay a run", responses=answers(RunOut, also=(403, 409)), tags=["runs"])
 def replay(run_id: PathId, caller: AdminOf, runtime: RuntimeOf) -> RunOut:
     """Bring a failed or parked run back to the queue; what it planned or wrote is taken up, not repeated."""
-    return present.run(runtime.replay(caller.tenant, run_id))
+    return present.run(runtime.replay(caller.tenant, run_id, actor=caller.agent_id))
 
 
 @router.post(f"{RUN}/rejudge", summary="Judge a run again", responses=answers(RunOut, also=(403, 409)), tags=["runs"])
 def rejudge(run_id: PathId, caller: AdminOf, runtime: RuntimeOf) -> RunOut:
     """Judge again, by the model, what rules judged because the model was away."""
-    return present.run(runtime.rejudge(caller.tenant, run_id))
+    return present.run(runtime.rejudge(caller.tenant, run_id, actor=caller.agent_id))
 
 
 @router.post(f"{RUN}/undo", summary="Undo a run", responses=answers(UndoOut, also=(403, 409)), tags=["runs"])
@@ -102,13 +102,13 @@ def dry_run(run_id: PathId, caller: AdminOf, runtime: RuntimeOf) -> PlanOut:
 @router.post("/v1/runs/replay", summary="Replay stopped runs", responses=answers(RunsOut, also=(403,)), tags=["runs"])
 def replay_all(caller: AdminOf, runtime: RuntimeOf, limit: Many = 50) -> RunsOut:
     """Bring failed and parked runs back to the queue, longest waiting first; the answer names them."""
-    return _listed(runtime.replay.all(caller.tenant, limit=limit))
+    return _listed(runtime.replay.all(caller.tenant, limit=limit, actor=caller.agent_id))
 
 
 @router.post("/v1/runs/rejudge", summary="Judge runs again", responses=answers(RunsOut, also=(403,)), tags=["runs"])
 def rejudge_all(caller: AdminOf, runtime: RuntimeOf, limit: Many = 50) -> RunsOut:
     """Judge again, by the model, what rules judged because the model was away, newest first."""
-    return _listed(runtime.rejudge.all(caller.tenant, limit=limit))
+    return _listed(runtime.rejudge.all(caller.tenant, limit=limit, actor=caller.agent_id))
 
 
 def _listed(runs: Sequence[Run]) -> RunsOut:
