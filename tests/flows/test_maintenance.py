@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import event, func, insert, select, update
 
 from strata import config
 from strata.clock import FakeClock
@@ -573,6 +573,25 @@ def test_the_manifest_counts_every_delivery_whether_it_goes_with_its_memory_or_i
     )  # fmt: skip
     house.shelf.ledger.record("t", [read, replace(read, memory_id="of-somebody", session_id="s-ann")])
     assert house.erasure.erase(house.shelf.admin, "ann").removed["reads"] == 2
+
+
+def test_an_erasure_counts_what_goes_in_the_transaction_that_removes_it(house: House) -> None:
+    store = SqlUserStore(house.shelf.database, house.shelf.types)
+
+    @event.listens_for(house.shelf.database.engine, "before_cursor_execute")
+    def _fail(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
+        if "quarantine" in statement and statement.startswith("DELETE"):
+            raise RuntimeError
+
+    before = house.words_of("ann"), house.shelf.kinds()
+    with pytest.raises(RuntimeError):
+        store.erase_sessions("t", "ann", actor="admin", now=house.shelf.clock.now())
+    assert (house.words_of("ann"), house.shelf.kinds()) == before
+    event.remove(house.shelf.database.engine, "before_cursor_execute", _fail)
+    removed = store.erase_sessions("t", "ann", actor="admin", now=house.shelf.clock.now())
+    (told,) = house.shelf.events.page("t", limit=9, kind="user.erased")
+    assert (told.actor, dict(told.detail)) == ("admin", dict(removed))
+    assert (removed["sessions"], removed["quarantined"]) == (1, 1)
 
 
 def test_what_cannot_be_reached_is_named_and_done_the_next_time(house: House) -> None:

@@ -87,15 +87,14 @@ class SqlUserStore:
         return removed
 
     def erase_sessions(self, tenant: str, user_id: str, *, actor: str, now: datetime) -> Mapping[str, int]:
-        """Remove sessions, messages, runs, and what was pending or quarantined from them."""
+        """Remove sessions, messages, runs, and what was pending or quarantined from them; one event a transaction."""
         removed: Counter[str] = Counter()
-        while batch := self._sessions(tenant, user_id):
-            removed.update(self._database.write(partial(_remove_sessions, tenant=tenant, batch=batch)))
-        about = and_(quarantine.c.tenant == tenant, _quarantined(user_id))
-        removed["quarantined"] += self._database.write(lambda c: c.execute(delete(quarantine).where(about)).rowcount)
-        event = NewEvent(kind="user.erased", actor=actor, detail=dict(removed))
-        self._database.write(lambda connection: append_event(connection, tenant, event, now))
-        return removed
+        batch = self._sessions(tenant, user_id)
+        while True:
+            removed.update(self._database.write(partial(_erase_batch, tenant, user_id, batch, actor, now)))
+            batch = self._sessions(tenant, user_id)
+            if not batch:
+                return removed
 
     def _about(self, table: Table, tenant: str, user_id: str) -> list[tuple[str, list[str]]]:
         about = or_(table.c.collection == user_layer(user_id), table.c.user_id == user_id)
@@ -134,6 +133,17 @@ def _quarantined(user_id: str) -> ColumnElement[bool]:
 def _drop_layer(connection: Connection, tenant: str, name: str) -> None:
     for table, column in ((memory_tombstones, memory_tombstones.c.collection), (collections, collections.c.name)):
         connection.execute(delete(table).where(table.c.tenant == tenant, column == name))
+
+
+def _erase_batch(
+    tenant: str, user_id: str, batch: Sequence[RowMapping], actor: str, now: datetime, connection: Connection
+) -> Mapping[str, int]:
+    """Remove some sessions and every text in quarantine, with the event that counts them."""
+    removed = Counter(_remove_sessions(connection, tenant=tenant, batch=batch) if batch else {})
+    about = and_(quarantine.c.tenant == tenant, _quarantined(user_id))
+    removed["quarantined"] += connection.execute(delete(quarantine).where(about)).rowcount
+    append_event(connection, tenant, NewEvent(kind="user.erased", actor=actor, detail=dict(removed)), now)
+    return removed
 
 
 def _remove_sessions(connection: Connection, *, tenant: str, batch: Sequence[RowMapping]) -> dict[str, int]:
