@@ -6,6 +6,7 @@ begins a new group, and a group that only says when or how joins its neighbour.
 
 from collections.abc import Iterator, Sequence
 
+from strata.dedup.senses import aged
 from strata.dedup.tokens import Kind, Token
 
 Group = list[Token]
@@ -14,41 +15,60 @@ _PREDICATES = frozenset({Kind.STANCE, Kind.ACT, Kind.NOT})
 _OBJECTS = frozenset({Kind.THING, Kind.VALUE, Kind.PERSON})
 _SAYS_NOTHING_ALONE = frozenset({Kind.DROP, Kind.TIME, Kind.VALUE, Kind.CHANGE, Kind.DEGREE})
 _ADDITIONS = frozenset({"and", "也", "还", "又", "而", "并", "并且", "且", "也都", "then", "nor", "or"})
+_WHENEVER = frozenset({"when", "whenever"})
+"""Begin a clause of their own where something is denied in it: *listens to music when they can't sleep*."""
+_OPENING = _ADDITIONS | _WHENEVER
 _COPULAS = frozenset({"be", "是"})
 _SAYING = frozenset({"说", "讲", "say", "tell", "mention"})
 """Words after which somebody's words follow: no predicate of the same clause."""
+_SERVED = frozenset({"food", "drink"})
+_PREDICATIVE = frozenset({"condition", "profession", "belief"})
+"""What somebody is, *be* swallowed by the phrase: *is diabetic and …*."""
 _ABOUT_THE_REST = frozenset({"tolerance", "quality"})
 """Verdicts on what stands before them: 吃海鲜不会过敏 is one clause."""
 
 
 def groups(segments: Sequence[Sequence[Token]]) -> list[Group]:
     """The clauses of a text as lists of tokens, in order."""
-    cut = [group for segment in segments for group in _cut(segment)]
+    cut = [aged(group) for segment in segments for group in _cut(segment)]
     return _attached([group for group in cut if group])
 
 
 def _cut(segment: Sequence[Token]) -> Iterator[Group]:
     group: Group = []
     for index, token in enumerate(segment):
-        rest = [later for later in segment[index + 1 :] if later.kind is not Kind.DROP]
-        if token.kind is Kind.LINK and group:
-            yield group
-            group = []
-        elif rest and token.surface in _ADDITIONS and _may_end(group, token) and _opens_clause(rest):
-            yield group
-            group = _carried(group, rest[0])
-        elif rest and token.concept == "NOT" and _denies_anew(token, rest, group):
-            yield group
-            group = []
+        if token.kind is Kind.LINK:
+            if group:
+                yield group
+                group = []
+        elif token.surface in _OPENING or token.concept == "NOT":
+            begun = _begun(token, segment[index + 1 :], group)
+            if begun is not None:
+                yield group
+                group = begun
         group.append(token)
     yield group
+
+
+def _begun(token: Token, behind: Sequence[Token], group: Group) -> Group | None:
+    """What a clause that begins with ``token`` takes over from ``group``, the one before; ``None`` if none begins."""
+    rest = [later for later in behind if later.kind is not Kind.DROP]
+    if rest and token.surface in _ADDITIONS and _may_end(group, token) and _opens_clause(rest):
+        return _carried(group, rest[0])
+    if token.surface in _WHENEVER:
+        is_denied_behind = any(later.kind is Kind.NOT for later in rest)
+        return [] if group and is_denied_behind and not _is_denied(group) else None
+    if not rest or token.concept != "NOT" or not _denies_anew(token, rest, group):
+        return None
+    added_to = token.surface != "without" and _is_served_without(token, rest, group)
+    return [before for before in group if before.family in _SERVED] if added_to else []
 
 
 def _may_end(group: Group, token: Token) -> bool:
     """Tell whether ``group`` is a clause already: *and* ends any that has a verb, 也 only a whole one (睡眠也不好)."""
     if not token.surface.isascii():
         return _is_whole(group) or _is_denied_already(group)
-    return any(each.kind in _PREDICATES or each.surface in _COPULAS for each in group)
+    return any(each.kind in _PREDICATES or each.surface in _COPULAS or each.family in _PREDICATIVE for each in group)
 
 
 def _opens_clause(rest: Sequence[Token]) -> bool:
@@ -84,7 +104,7 @@ def _is_served_without(token: Token, rest: Sequence[Token], group: Group) -> boo
     """咖啡不加糖: the coffee is said, the sugar is denied."""
     wanted = [later for later in rest if later.concept != "WANT"]
     adds = bool(wanted) and (wanted[0].concept == "ADD" or token.surface == "without")
-    return adds and any(before.kind is Kind.THING for before in group) and not _is_denied(group)
+    return adds and any(before.family in _SERVED for before in group) and not _is_denied(group)
 
 
 def _is_denied(group: Group) -> bool:
@@ -119,12 +139,29 @@ def _attached(cut: list[Group]) -> list[Group]:
     for group in cut:
         if all(token.kind in _SAYS_NOTHING_ALONE for token in group) or (joined and _continues_list(group, joined[-1])):
             (joined[-1] if joined else waiting).extend(group)
+        elif joined and _tells_why(group, joined[-1]):
+            joined[-1].extend(token for token in group if token.kind is not Kind.NOT)
+        elif joined and _tells_why(joined[-1], group):
+            joined[-1] = [*(token for token in joined[-1] if token.kind is not Kind.NOT), *waiting, *group]
+            waiting = []
         elif all(token.kind in {Kind.MOOD, Kind.DROP, Kind.LINK} for token in group):
             waiting.extend(group)
         else:
             joined.append(waiting + group)
             waiting = []
     return joined or ([waiting] if waiting else [])
+
+
+def _tells_why(group: Group, taboo: Group) -> bool:
+    """Tell whether ``group`` says of what ``taboo`` forbids to eat only that it is an allergy: 不能吃鸡蛋，会过敏."""
+    if all(token.concept != "ALLERGY" for token in group):
+        return False
+    said = {token.family for token in group if token.kind not in _BESIDE_A_REASON}
+    forbidden = _is_denied(taboo) and any(token.family in _SERVED for token in taboo)
+    return said <= {"symptom", "tolerance"} and forbidden and all(token.family != "symptom" for token in taboo)
+
+
+_BESIDE_A_REASON = frozenset({Kind.DROP, Kind.LINK, Kind.NOT})
 
 
 def _continues_list(group: Group, before: Group) -> bool:

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 
 from strata.dedup.inflection import (
     Forms,
+    ends_its_phrase,
     is_agent_mark,
     is_auxiliary,
+    is_denied_copula,
     is_departure,
     is_over,
     is_question,
     permits,
+    rejoined,
     stands_alone,
 )
 from strata.dedup.lemma import lemma
@@ -23,6 +26,7 @@ _QUESTION = Token("QUESTION", Kind.MOOD, "mood", "?")
 _PAST = Token("PAST", Kind.MOOD, "mood", "past tense")
 _BY = Token("BY", Kind.DIRECTION, "direction", "by")
 _MAY = Token("MAY", Kind.STANCE, "permission", "may")
+_NOT = Token("NOT", Kind.NOT, "negation", "not")
 _LEAVE = Token("LEAVE", Kind.ACT, "motion", "left")
 _ON = Token("ON", Kind.STANCE, "state", "on")
 _AT_THE_END: dict[str, Entry] = {"on": (_ON,), "off": (NOT, _ON), "left": ()}
@@ -37,23 +41,31 @@ _DENIABLE = frozenset({"trait", "style", "quality", "state", "attitude"})
 
 def english(words: tuple[str, ...], *, opening: bool) -> Iterator[Token]:
     """The tokens of a run of words; ``opening`` = it begins its clause, where a verb before its subject asks."""
-    forms = [(word, lemma(word)) for word in words]
+    forms = rejoined([(word, lemma(word)) for word in words])
     last = len(forms) - (words[-1] == NUMERAL)
     if opening and is_question(forms):
         yield _QUESTION
     index = 0
     while index < last:
         size, entry = _longest_phrase(forms, index)
+        if size <= 1 and is_denied_copula(forms, index):
+            size, entry = _denied_phrase(forms, index, (size, entry))
         if size and entry[-1].kind in _LASTING and is_over(forms, index):
             yield _PAST
         yield from entry if size > 1 else _word(forms, index, entry)
         index += size or 1
 
 
+def _denied_phrase(forms: Forms, index: int, found: tuple[int, Entry]) -> tuple[int, Entry]:
+    """*is not a vegetarian*: the phrase *be a vegetarian* around its *not*."""
+    size, entry = _longest_phrase([*forms[index : index + 1], *forms[index + 2 :]], 0)
+    return (size + 1, (_NOT, *entry)) if size > 1 else found
+
+
 def _word(forms: Forms, index: int, entry: Entry) -> Entry:
     """The tokens of one word, by its place where that matters."""
     word = forms[index][0]
-    if index and index == len(forms) - 1 and word in _AT_THE_END:
+    if word in _AT_THE_END and index and ends_its_phrase(forms, index):
         return _AT_THE_END[word]
     if index and forms[index - 1][0] in _TITLES:
         return (Token(word, Kind.PERSON, "name", word),)

@@ -143,9 +143,13 @@ def _drop_twins(left: set[str], right: set[str], shared: frozenset[str]) -> None
 def _are_twins(one: str, other: str, partners: Mapping[str, Conditions], shared: frozenset[str]) -> bool:
     if other in partners:
         return _holds(partners[other], shared)
+    if not shared.isdisjoint(_SESSIONS) and {one.partition("=")[0], other.partition("=")[0]} == {"@times", "@count"}:
+        return one.partition("=")[2] == other.partition("=")[2]
     return one[0] == other[0] == "@" and (_is_bare_of(one, other) or _is_bare_of(other, one))
 
 
+_SESSIONS = frozenset({"CLASS", "WALK", "MEETING", "WALK_DOG"})
+"""What is had as often as there are of it: two lessons a week, a lesson twice a week."""
 _TYPED = frozenset(
     {
         "@age",

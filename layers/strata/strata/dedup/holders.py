@@ -54,7 +54,16 @@ def _takes_place(left: Clause, right: Clause, ours: frozenset[str], theirs: froz
     if left.content & right.content:
         return True
     families = _families(left, ours)
-    return families == _families(right, theirs) and families <= oppositions().rivals
+    if families == _families(right, theirs) and families <= oppositions().rivals:
+        return True
+    return _is_promoted(left, ours, theirs, right) or _is_promoted(right, theirs, ours, left)
+
+
+def _is_promoted(was: Clause, one: frozenset[str], other: frozenset[str], now: Clause) -> bool:
+    """Who was promoted to something else is what he was no longer: a product manager, product director."""
+    if now.change != "SWITCH" or _families(was, one) != {"profession"}:
+        return False
+    return _families(now, other) <= {"profession", "?"} and not any(token.kind is Kind.ACT for token in now.tokens)
 
 
 def other_person(left: Clause, right: Clause) -> Clash | None:
@@ -81,8 +90,14 @@ def _are_names(clause: Clause, people: frozenset[str]) -> bool:
 def other_company(left: Clause, right: Clause) -> Clash | None:
     """Alone, or with somebody."""
     for alone, company in ((left, right), (right, left)):
-        others = company.people - {"USER"}
-        if "ALONE" not in alone.items or alone.people or not others or alone.negative or company.negative:
+        others = company.people - alone.people - {"USER"}
+        if (
+            "ALONE" not in alone.items
+            or not alone.people <= company.people
+            or not others
+            or alone.negative
+            or company.negative
+        ):
             continue
         rest = difference(alone, company)
         if rest.left == {"ALONE"} and not rest.right and alone.content & company.content:

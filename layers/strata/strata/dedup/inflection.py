@@ -13,6 +13,8 @@ _INVERTED = frozenset("can could should will would may shall must".split())
 _ALWAYS_INVERTED = frozenset("does did is are was were has am".split())
 _SUBJECTS = frozenset("the a user i he she they it we you my his her their this that there our".split())
 _OWNERS = frozenset("the a my his her their our that this".split())
+_OWNING = _OWNERS | frozenset({"s", "your", "most"})
+"""After these a participle is an adjective: *their preferred airline*."""
 _BETWEEN = frozenset("not never already just recently now always also".split())
 _NAMED_BY_LETTER = frozenset(
     "project team group plan vitamin section class room type hepatitis block building gate platform option point unit "
@@ -23,6 +25,56 @@ _NO_NOUN = frozenset(
     "or but with by from as if because when while than daily every each".split()
 )
 _VERB_SUBJECT_REST = 3
+
+
+_PARTICLES = frozenset("on off up down out away back over in".split())
+_NO_OBJECT = frozenset("to of in at for with and or but that be is are was were not from by if when".split())
+_IRREGULAR_PLURALS = frozenset("children grandchildren men women people feet teeth mice geese".split())
+_LIKE_ITS_ROOT = frozenset("left run come become put quit".split())
+"""Participles that look like the plain form, or are kept as they stand."""
+_VERBAL = frozenset("planning planned plans grouped grouping typing typed pointing pointed".split())
+_INTRANSITIVE = frozenset("be get go come have stay".split())
+_THEN = frozenset("at in during when while overnight before after every each all until till if for by as and".split())
+"""What may follow a phrase that a particle ends: *turn the heating off at night*."""
+_FARTHEST_PARTICLE = 5
+
+
+def rejoined(forms: Forms) -> Forms:
+    """``forms`` with particles beside their verbs: *turn the heating off* as *turn off the heating*."""
+    if _PARTICLES.isdisjoint(word for word, _ in forms):
+        return forms
+    found = list(forms)
+    for index in range(len(found)):
+        place = _particle_of(found, index)
+        if place:
+            found.insert(index + 1, found.pop(place))
+    return found
+
+
+def _particle_of(forms: Forms, index: int) -> int:
+    """Where the particle stands that belongs to the verb at ``index`` past its object; 0 = nowhere."""
+    if forms[index][1] in _INTRANSITIVE:
+        return 0
+    roots = lexicon().english.next
+    nodes = [node for node in (roots.get(form) for form in forms[index]) if node]
+    for place in range(index + 1, min(index + _FARTHEST_PARTICLE, len(forms))):
+        word = forms[place][0]
+        if place > index + 1 and word in _PARTICLES and ends_its_phrase(forms, place):
+            return place if any(word in node.next and node.next[word].entry for node in nodes) else 0
+        if word in _NO_OBJECT:
+            return 0
+    return 0
+
+
+def ends_its_phrase(forms: Forms, index: int) -> bool:
+    """Tell whether nothing follows that the word at ``index`` could belong to; *left* ends only what ends the run."""
+    following = forms[index + 1][0] if index + 1 < len(forms) else ""
+    return not following or (following in _THEN and forms[index][0] != "left")
+
+
+def is_denied_copula(forms: Forms, index: int) -> bool:
+    """*is not …*."""
+    return forms[index][1] == "be" and index + 2 < len(forms) and forms[index + 1][0] == "not"
 
 
 def is_question(forms: Forms) -> bool:
@@ -41,10 +93,10 @@ def _is_person(word: str) -> bool:
 def is_over(forms: Forms, index: int) -> bool:
     """A past tense of a lasting state: *lived in Paris*, not *has lived*, *was moved*."""
     word, base = forms[index]
-    if base not in lexicon().stative or word in {base, base + "s", base + "es", "has"} or word.endswith("ing"):
+    if base not in lexicon().stative or word in {base, "has"} or word.endswith(("s", "ing")):
         return False
-    before = next((form[1] for form in reversed(forms[:index]) if form[0] not in _BETWEEN), "")
-    return before not in {"be", "have", "get"}
+    before = next((form for form in reversed(forms[:index]) if form[0] not in _BETWEEN), ("", ""))
+    return before[1] not in {"be", "have", "get"} and before[0] not in _OWNING
 
 
 def is_auxiliary(forms: Forms, index: int) -> bool:
@@ -56,7 +108,9 @@ def is_auxiliary(forms: Forms, index: int) -> bool:
 def is_participle(form: Form) -> bool:
     """Any form that is neither the plain one nor *-s* nor *-ing*; *left* is kept as it stands."""
     word, base = form
-    return word == "left" or (word != base and not word.endswith(("s", "ing")))
+    if word in _IRREGULAR_PLURALS:
+        return False
+    return word in _LIKE_ITS_ROOT or (word != base and not word.endswith(("s", "ing")))
 
 
 def is_departure(forms: Forms, index: int) -> bool:
@@ -89,5 +143,5 @@ def stands_alone(forms: Forms, index: int) -> bool:
         return True
     if forms[index][0] != "a":
         return False
-    named = index > 0 and forms[index - 1][1] in _NAMED_BY_LETTER
+    named = index > 0 and not {*forms[index - 1]}.isdisjoint(_NAMED_BY_LETTER) and forms[index - 1][0] not in _VERBAL
     return named or (following[0].endswith("s") and following[0] != following[1])

@@ -11,20 +11,24 @@ _LASTING = frozenset(
 _ONCE = frozenset({"BUY", "SELL", "TRAVEL", "BUSINESS_TRIP", "SURGERY", "INTERVIEW", "MARRIED", "SWITCH", "-NOW"})
 _TO_COME = frozenset({"TOMORROW", "DAY_AFTER", "NEXT", "NEXT_WEEK", "NEXT_MONTH", "NEXT_YEAR"})
 _PREDICATES = frozenset({Kind.STANCE, Kind.ACT})
+_SPEAKERS = frozenset({Kind.PERSON, Kind.THING})
 
 
 def moods(group: Sequence[Token], before: Clause | None) -> frozenset[str]:
     """The moods of a clause; empty = a plain fact. What follows a condition stays under it."""
-    found = {token.concept for token in group if token.kind is Kind.MOOD}
+    found = {
+        token.concept for place, token in enumerate(group) if token.kind is Kind.MOOD and not _rounds(group, place)
+    }
     if before and "IF" in before.moods:
         found.add("IF")
-    if _is_hearsay(group):
+    words = {word for token in group for word in (token.concept, token.surface)}
+    if not words.isdisjoint(_SAYING) and _is_hearsay(group):
         found.add("HEARSAY")
-    if _is_over(group):
+    if "GUO" in words and _is_over(group):
         found.add("PAST")
     elif "PAST" in found and _is_deed(group):
         found.discard("PAST")
-    if _is_intended(group):
+    if "要" in words and _is_intended(group):
         found.add("PLAN")
     return frozenset(found)
 
@@ -32,8 +36,8 @@ def moods(group: Sequence[Token], before: Clause | None) -> frozenset[str]:
 def _is_hearsay(group: Sequence[Token]) -> bool:
     """妈妈说…, *Tom says …*: somebody's words about something, not 说法语."""
     for index, token in enumerate(group[:-1]):
-        rest = group[index + 1 :]
-        if token.surface in _SAYING and index and group[index - 1].kind in {Kind.PERSON, Kind.THING}:
+        if token.surface in _SAYING and index and group[index - 1].kind in _SPEAKERS:
+            rest = group[index + 1 :]
             return rest[0].family != "language_name" and any(later.kind in _PREDICATES for later in rest)
     return False
 
@@ -51,10 +55,22 @@ def _is_deed(group: Sequence[Token]) -> bool:
     return is_had and all(token.surface == "past tense" for token in group if token.concept == "PAST")
 
 
+def _rounds(group: Sequence[Token], place: int) -> bool:
+    """大概30分钟: an amount that is not exact is no hearsay."""
+    behind = group[place + 1 : place + 2]
+    return group[place].surface in {"大概", "估计"} and bool(behind) and behind[0].kind is Kind.VALUE
+
+
+def _has_doer(group: Sequence[Token]) -> bool:
+    return any(token.kind is Kind.PERSON for token in group)
+
+
 def _is_intended(group: Sequence[Token]) -> bool:
     """要买, 要出差: 要 before what is done once."""
     for index, token in enumerate(group[:-1]):
         if token.surface == "要" and (index == 0 or group[index - 1].kind is not Kind.NOT):
+            if any(before.kind is Kind.THING for before in group[:index]) and not _has_doer(group[:index]):
+                return False  # 牛奶要买脱脂的: how it is to be bought
             ahead = {later.concept for later in group[index + 1 : index + 3]}
             return bool(ahead & _ONCE or ("GO" in ahead and any(each.concept in _TO_COME for each in group)))
     return False

@@ -108,13 +108,18 @@ def _month_day(month: str, day: str, year: str | None) -> str:
 _Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 _DATED = pattern(rf"\d|\b(?:{_MONTH})\b")
-_CHINESE_FIGURE = pattern("[零〇一二两三四五六七八九十百千万亿俩半号]")
+_CHINESE_FIGURE = pattern("[零〇一二两三四五六七八九十百千万亿俩半号满]")
 _ENGLISH_FIGURE = pattern(
-    rf"\b(?:{'|'.join(_CARDINALS)}|{'|'.join(_ORDINALS)}|half|quarter|dozen|twice|once|an hour)\b"
+    rf"\b(?:{'|'.join(_CARDINALS)}|{'|'.join(_ORDINALS)}|half|quarter|dozen|twice|once|an hour|fortnight|couple)\b"
     r"|\d (?:st|nd|rd|k|hundred|thousand)\b"
 )
 
 _CHINESE: tuple[_Rule, ...] = (
+    (pattern(r"(?:刚刚?|已经?|年)?满(?=[\d一二两三四五六七八九十]+(?:周岁|岁))"), ""),
+    (pattern(r"一刻钟"), "15分钟"),
+    (pattern(r"半年"), "6个月"),
+    (pattern(r"一年半"), "18个月"),
+    (pattern(r"(初|高|大)[中学]([一二三四])年级"), r"\1\2"),
     (pattern(r"俩"), "2个"),
     (pattern(r"(周|星期|礼拜)([一二三四五六日])(?=[一二三四五六日](?![个次天点月些样十百下种级]))"), r"\1\2、\1"),
     (pattern(r"一(?=(?:周|个?星期|个?礼拜|个?月|年)[^,]*(?:次|顿|遍))"), "每"),
@@ -154,6 +159,10 @@ _ENGLISH: tuple[_Rule, ...] = (
         pattern(rf"\b({'|'.join([*_WORDS[20:], *_TENS])}) ({'|'.join(_WORDS[1:10])})\b"),
         lambda m: str(_CARDINALS[m[1]] + _CARDINALS[m[2]]),
     ),
+    (pattern(r"\bhalf a year\b"), "6 months"),
+    (pattern(r"\ba year and a half\b"), "18 months"),
+    (pattern(r"\ba fortnight\b"), "2 weeks"),
+    (pattern(r"\ba couple of (?=[a-z]+s\b)"), "2 "),
     (pattern(r"\bhalf an hour\b|\bhalf hour\b"), "30 minutes"),
     (pattern(r"\ban hour and a half\b"), "90 minutes"),
     (pattern(r"\b(for|takes?|within) an hour\b"), r"\1 1 hour"),

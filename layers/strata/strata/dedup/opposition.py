@@ -4,7 +4,7 @@ from strata.dedup.explanations import Difference, difference
 from strata.dedup.holders import other_company, other_holder, other_person
 from strata.dedup.oppositions import Clash, oppositions
 from strata.dedup.signs import opposed_signs
-from strata.dedup.tokens import Clause
+from strata.dedup.tokens import Clause, Reading
 from strata.dedup.values import other_value
 
 _MOST_WORDS = 2
@@ -23,7 +23,7 @@ def clash(left: Clause, right: Clause) -> Clash | None:
     rest = difference(left, right)
     if rest.is_empty:
         return None
-    return other_value(left, right, rest) or _opposite_words(left, rest) or other_holder(left, right, rest)
+    return other_value(left, right, rest) or _opposite_words(left, right, rest) or other_holder(left, right, rest)
 
 
 _NOT_SAID = frozenset({"IF", "QUESTION"})
@@ -38,13 +38,24 @@ def _of_others(left: Clause, right: Clause) -> Clash | None:
     return other_person(left, right) if left.change or right.change else None
 
 
+def may_contradict(left: Reading, right: Reading) -> bool:
+    """Tell whether a clause of one may clash with a clause of the other, by what all their clauses hold together."""
+    if left.turns or right.turns or (left.has_values and right.has_values) or (left.equates and right.equates):
+        return True
+    if not left.denied.isdisjoint(right.stated) or not left.stated.isdisjoint(right.denied):
+        return True
+    if not left.slots.isdisjoint(right.slots) or not left.excluded.isdisjoint(right.items):
+        return True
+    return left.is_bare and right.is_bare
+
+
 def may_clash(left: Clause, right: Clause) -> bool:
     """Tell whether there is anything to contradict: two amounts, two words that exclude each other, or a place held by
     one at a time.
     """
     if left.change == "SWITCH" or right.change == "SWITCH" or not left.slots.isdisjoint(right.slots):
         return True
-    if not left.excluded.isdisjoint(right.items):
+    if not left.excluded.isdisjoint(right.items) or (left.equates and right.equates):
         return True
     if not left.values or not right.values:
         return False
@@ -64,18 +75,46 @@ def _answers(refusal: Clause, other: Clause) -> bool:
     return "MAY" in refusal.stances and other.moods == {"HEARSAY"} and "~may" in other.context
 
 
-def _opposite_words(left: Clause, rest: Difference) -> Clash | None:
+def _opposite_words(left: Clause, right: Clause, rest: Difference) -> Clash | None:
     """Words of one property, all else equal: 安静的房间 / 热闹的房间."""
-    if left.negative or not 0 < len(rest.left) <= _MOST_WORDS or not 0 < len(rest.right) <= _MOST_WORDS:
+    if left.negative:
+        return None
+    rest = _without_frame(left, right, rest)
+    if not 0 < len(rest.left) <= _MOST_WORDS or not 0 < len(rest.right) <= _MOST_WORDS:
         return None
     exclude = oppositions().exclude
     excluded = all(any(exclude(one, other) for other in rest.right) for one in rest.left)
     excluding = all(any(exclude(one, other) for other in rest.left) for one in rest.right)
     odd = (rest.left | rest.right) - _ONE_HABIT
+    if _is_recoloured(left, right, rest):
+        return Clash(reason="opposite", evidence=tuple(sorted(rest.left | rest.right)))
     if (excluded and excluding) or ((excluded or excluding) and not odd):
         return Clash(reason="opposite", evidence=tuple(sorted(rest.left | rest.right)))
     return None
 
 
+def _is_recoloured(left: Clause, right: Clause, rest: Difference) -> bool:
+    """One thing that *is* of two colours, and nothing else said of it."""
+    if not left.equates or not right.equates or len(left.content & right.content) != 1:
+        return False
+    coloured = {token.concept for clause in (left, right) for token in clause.tokens if token.family == "colour"}
+    return len(rest.left) == len(rest.right) == 1 and rest.left | rest.right <= coloured
+
+
+def _without_frame(left: Clause, right: Clause, rest: Difference) -> Difference:
+    """``rest`` without what only holds the opposites: a house rented or bought, the verb of what was changed."""
+    frame = set(_HOUSING) if not rest.left.isdisjoint(_TENURE) and not rest.right.isdisjoint(_TENURE) else set()
+    if left.limits ^ right.limits == {"ONLY"}:
+        frame.add("ONLY")
+    if "SWITCH" in {left.change, right.change}:
+        frame |= _HOLDERS
+        frame |= {token.concept for clause in (left, right) for token in clause.tokens if token.family in _MEANS}
+    return Difference(left=rest.left - frame, right=rest.right - frame) if frame else rest
+
+
+_TENURE = frozenset({"BUY", "RENT_HOME", "HAVE"})
+_HOUSING = frozenset({"HOUSE", "HOME_PLACE", "LIVE"})
+_HOLDERS = frozenset({"COMPUTER", "LAPTOP", "PHONE", "CAR"})
+_MEANS = frozenset({"home", "consume", "transact"})
 _ONE_HABIT = frozenset({"EARLY_SLEEP", "EARLY_RISE", "LATE_SLEEP", "LATE_RISE"})
 """Halves of one habit: 早睡早起 is denied by either of its opposites."""

@@ -41,6 +41,8 @@ class Oppositions:
     approaches: frozenset[str]
     """Acts that do not presuppose what they aim at: learning to swim is compatible with not swimming."""
 
+    members: Mapping[str, frozenset[str]]
+    """By kind of food or drink what belongs to it."""
     faint: frozenset[str]
     """Stances that say nothing without what they are about."""
     own_measures: frozenset[str]
@@ -78,6 +80,7 @@ def oppositions() -> Oppositions:
         harmless=_names(acts["harmless"]),
         taking=_names(acts["taking"]),
         approaches=_names(acts["approaches"]),
+        members={kind: _names(names) for kind, names in data["members"].items()},
         faint=_names(data["faint"]["_"]),
         own_measures=_names(data["faint"]["measures"]),
     )

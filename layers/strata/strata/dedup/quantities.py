@@ -77,7 +77,8 @@ def _grammar() -> re.Pattern[str]:
     english = "|".join(re.escape(unit) for unit in units if (unit.isascii() and unit != "%") or unit.startswith("°"))
     return pattern(
         r"(?P<address>[a-z0-9._+-]+@[a-z0-9.-]+|\b(?:https?//)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|cn|org|net|io|dev)\b)"
-        r"|(?P<dashed>\d+(?:-\d+){2,})"
+        r"|(?P<dashed>\d+(?:-\d+){2,}|\d{3,4}-\d{4,})"
+        r"|(?P<basement>(?:地下|负)\d[层楼]?|(?:(?<=level )|(?<=floor )|(?<=[在到]))b \d\b|\bb \d(?= (?:level|floor)\b|[层楼]))"
         r"|(?P<date>(?:\d{4}年)?\d{1,2}月\d{1,2}日)"
         r"|(?P<month>(?:\d{4}年)?\d{1,2}月份?(?![\d份]))"
         r"|(?P<year>\d{4}年)"
@@ -92,6 +93,7 @@ def _grammar() -> re.Pattern[str]:
         r"|(?P<ordinal_floor>\bfloor \d+\b)"
         r"|(?P<aged>\b(?:aged|age) \d+\b)"
         rf"|(?P<amount>\d+(?:\.\d+)?(?:(?:{chinese})| ?(?:{english})(?![a-z])))"
+        r"|(?P<at_hour>(?:(?<=\bat )|(?<=\buntil )|(?<=\bby )|(?<=\bafter )|(?<=\bbefore ))(?:1[0-2]|[1-9])(?=$|,| (?:every|each|on|in|daily|sharp|tonight)\b))"
         r"|(?P<ordinal>\d+ th\b(?= (?:of|every|each|a|per)\b|,|$))"
         r"|(?P<ranked>第\d+|\d+ th\b)"
         r"|(?P<stage>[初高大][一二三四](?![月天些点个样]))"
@@ -166,10 +168,12 @@ _READERS: dict[str, Callable[[re.Match[str]], Piece]] = {
     "money": lambda match: value(_CURRENCIES[match[0][0]], _figures(match[0])[0], match[0]),
     "number_of": _name,
     "line": _name,
+    "basement": lambda match: Token(f"#b{_figures(match[0])[-1]:g}", Kind.THING, "id", match[0]),
     "ordinal_grade": _simple("grade"),
     "ordinal_floor": _simple("floor"),
     "aged": _simple("age"),
     "amount": _amount,
+    "at_hour": lambda match: _time_of_day(float(match[0]), 0, match[0], certain=False),
     "ordinal": _simple("ordinal"),
     "ranked": lambda match: Token(f"#{_figures(match[0])[0]:g}.", Kind.THING, "id", match[0]),
     "stage": lambda match: Token(f"@stage={match[0]}", Kind.VALUE, "stage", match[0]),

@@ -5,7 +5,22 @@ from collections.abc import Callable, Sequence
 from strata.dedup.bindings import BINDING, bound
 from strata.dedup.lexicon import NOT
 from strata.dedup.quantities import value
+from strata.dedup.senses import (
+    begun,
+    belated,
+    binned,
+    departed,
+    drunk,
+    employed,
+    ended,
+    grown,
+    left,
+    limited,
+    needed,
+    served,
+)
 from strata.dedup.tokens import Kind, Token
+from strata.dedup.voices import VOICES, turned
 
 _HALF_DAY = 720
 _AFTER_NOON = frozenset({"AFTERNOON", "EVENING"})
@@ -90,96 +105,6 @@ def _moved(group: list[Token]) -> list[Token]:
     return [token for token in group if not (token.concept == "LIVE" and token.surface.startswith("move"))]
 
 
-def _served(group: list[Token]) -> list[Token]:
-    """给孩子喝奶茶: who is given it drinks it."""
-    return [
-        token
-        for index, token in enumerate(group)
-        if not (token.surface == "给" and _is_fed(group[index + 1 : index + 2], group[index + 2 :]))
-    ]
-
-
-def _is_fed(behind: Sequence[Token], rest: Sequence[Token]) -> bool:
-    return bool(behind) and behind[0].kind is Kind.PERSON and any(token.family == "consume" for token in rest)
-
-
-def _limited(group: list[Token]) -> list[Token]:
-    """*under 100 words* is a limit, *under the bed* a place."""
-    return [
-        Token("AT_MOST", Kind.DEGREE, "degree", token.surface)
-        if token.concept == "UNDER" and group[index + 1 : index + 2] and group[index + 1].kind is Kind.VALUE
-        else token
-        for index, token in enumerate(group)
-    ]
-
-
-def _employed(group: list[Token]) -> list[Token]:
-    """*works on Saturdays* is a job; *works on a novel* and 工作压力 are not."""
-    if all(token.family != "job" for token in group):
-        return group
-    return [_as_employment(group, index) for index in range(len(group))]
-
-
-def _as_employment(group: Sequence[Token], index: int) -> Token:
-    token, rest = group[index], group[index + 1 :]
-    behind = next((later for later in rest if later.kind is not Kind.DROP), None)
-    if token.concept == "WORK_ON" and behind and behind.kind in {Kind.VALUE, Kind.TIME}:
-        return Token("JOB", Kind.ACT, "job", token.surface)
-    if token.concept == "JOB" and token.surface == "work" and _is_machine(group):
-        return Token("GOOD", Kind.STANCE, "quality", token.surface)
-    is_noun = token.surface == "工作" or (token.surface == "work" and index and group[index - 1].surface in _ARTICLES)
-    if is_noun and rest and rest[0].kind is Kind.THING:
-        return Token(token.surface, Kind.THING, "?", token.surface)
-    return token
-
-
-def _is_machine(group: Sequence[Token]) -> bool:
-    """*the elevator works*: nobody is employed."""
-    return any(token.family == "device" for token in group) and all(token.kind is not Kind.PERSON for token in group)
-
-
-_DATED = frozenset({"month", "date", "weekday", "year", "monthday"})
-_TIMES = frozenset({"clock", "clock12"})
-
-
-def _ended(group: list[Token]) -> list[Token]:
-    """*ends in 82* is a number's last digits, *ends in June* an end."""
-    if not any(token.family in _DATED for token in group):
-        return group
-    return [
-        Token("EXPIRE", Kind.ACT, "transact", token.surface)
-        if token.concept == "TAIL_NUMBER" and token.surface.isascii()
-        else token
-        for token in group
-    ]
-
-
-def _begun(group: list[Token]) -> list[Token]:
-    """*starts at 8:20* and *joins a club* take no new job."""
-    return [token for index, token in enumerate(group) if not _is_no_job(token, group[index + 1 : index + 3])]
-
-
-def _is_no_job(token: Token, behind: Sequence[Token]) -> bool:
-    if token.surface == "start at":
-        return any(later.family in _TIMES for later in behind)
-    return token.surface == "join" and any(later.surface in _ARTICLES for later in behind)
-
-
-def _departed(group: list[Token]) -> list[Token]:
-    """*left Google*: does not work there now."""
-    if all(token.family != "employer" for token in group):
-        return group
-    away = (NOT, Token("NOW", Kind.CHANGE, "change", "left"), Token("JOB", Kind.ACT, "job", "left"))
-    return [part for token in group for part in (away if token.concept == "LEAVE" else (token,))]
-
-
-def _drunk(group: list[Token]) -> list[Token]:
-    """Who *drinks*, without saying what, drinks alcohol."""
-    last = next((token for token in reversed(group) if token.kind in {Kind.THING, Kind.ACT}), None)
-    drinks = last is not None and last.concept == "DRINK" and last.surface.startswith("drink")
-    return [*group, Token("alcohol", Kind.THING, "drink", "drink")] if drinks else group
-
-
 def _ranked(group: list[Token]) -> list[Token]:
     """*likes best* is a favourite, *likes better* a preference."""
     rank = next((_RANKS[token.concept] for token in group if token.concept in _RANKS), None)
@@ -193,7 +118,6 @@ def _ranked(group: list[Token]) -> list[Token]:
 
 
 _RANKS = {"BEST": "FAVOURITE", "BETTER": "PREFER"}
-_ARTICLES = frozenset({"s", "the", "a", "my", "their", "his", "her"})
 
 
 def _qualified(group: list[Token]) -> list[Token]:
@@ -231,20 +155,26 @@ def _caused(group: list[Token]) -> list[Token]:
 
 
 _REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...] = (
+    (VOICES, turned),
     (BINDING, bound),
     (frozenset({"clock12"}), _timed),
     (frozenset({"WANT"}), _forbidden),
     (frozenset({"condition"}), _diagnosed),
     (frozenset({"LIVE"}), _moved),
-    (frozenset({"job"}), _employed),
-    (frozenset({"TAIL_NUMBER"}), _ended),
-    (frozenset({"SWITCH"}), _begun),
-    (frozenset({"LEAVE"}), _departed),
-    (frozenset({"DRINK"}), _drunk),
-    (frozenset({"GIVE"}), _served),
-    (frozenset({"UNDER"}), _limited),
+    (frozenset({"job"}), employed),
+    (frozenset({"TAIL_NUMBER"}), ended),
+    (frozenset({"SWITCH"}), begun),
+    (frozenset({"LEAVE"}), departed),
+    (frozenset({"DRINK"}), drunk),
+    (frozenset({"GIVE"}), served),
+    (frozenset({"UNDER"}), limited),
     (frozenset(_RANKS), _ranked),
     (frozenset({Kind.VALUE}), _qualified),
     (frozenset({"CAUSE"}), _caused),
+    (frozenset({"得"}), needed),
+    (frozenset({"TAKEOUT"}), binned),
+    (frozenset({"STORE"}), left),
+    (frozenset({"SWITCH"}), belated),
+    (frozenset({"SPEND"}), grown),
 )
 """In their order, each with the concepts, families or kinds without which it has nothing to do."""

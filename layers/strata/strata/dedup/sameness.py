@@ -208,9 +208,13 @@ def _weighs(clause: Clause) -> bool:
     )
 
 
+_MEALS = frozenset({"breakfast", "lunch", "dinner"})
+"""Say when something is eaten, wherever they stand."""
+
+
 def _is_licensed(pair: set[str], left: Clause, right: Clause) -> bool:
     """Members of a list, the two sides of *is*, or *a blue bag* and *the bag is blue*."""
-    if pair <= left.listed and pair <= right.listed:
+    if (pair <= left.listed and pair <= right.listed) or pair & _MEALS:
         return True
     if left.equates and right.equates:
         return True

@@ -31,11 +31,19 @@ def _covers(no: Clause, yes: Clause, rest: Difference) -> bool:
     affirmation makes it about something else.
     """
     harmless = {token.concept for token in no.tokens if token.family in _HOW} | oppositions().harmless
-    if rest.left - no.stances - harmless:
+    if rest.left - no.stances - harmless - _kinds_of(no, yes):
         return False
     added = rest.right - yes.stances
     traits = {token.concept for token in yes.tokens if token.family == "trait"}
     return not (added - traits) & yes.head and len(added) <= _MOST_ADDED
+
+
+def _kinds_of(no: Clause, yes: Clause) -> frozenset[str]:
+    """Kinds that what is affirmed belongs to: who drinks no alcohol drinks no beer; who dislikes fish may like tuna."""
+    tables = oppositions()
+    if no.stances & tables.attitude:
+        return frozenset()
+    return frozenset(kind for kind in no.content if not tables.members.get(kind, frozenset()).isdisjoint(yes.items))
 
 
 def _same_doing(no: Clause, yes: Clause) -> bool:
@@ -71,5 +79,11 @@ def _related(no: str, yes: str, *, is_food: bool) -> bool:
     tables = oppositions()
     if is_food and {no, yes} & tables.of_food and {no, yes} & (tables.attitude - {"WISH"}):
         return True
-    kinds = (tables.ability, tables.attitude, frozenset({"NEED", "WANT", "WISH"}), frozenset({"HAVE", "WANT"}))
+    kinds = (
+        tables.ability,
+        tables.attitude,
+        frozenset({"NEED", "WANT", "WISH"}),
+        frozenset({"HAVE", "WANT"}),
+        frozenset({"HAVE", "ALIVE"}),
+    )
     return any({no, yes} <= kind for kind in kinds)

@@ -18,7 +18,10 @@ def other_value(left: Clause, right: Clause, rest: Difference) -> Clash | None:
     """A value that differs where nothing else does."""
     ours, theirs = _by_family(left, rest.left), _by_family(right, rest.right)
     differing = [family for family in sorted(ours.keys() & theirs.keys()) if not _agree(ours[family], theirs[family])]
-    if not differing or _unexplained(left, rest.left) or _unexplained(right, rest.right):
+    switched = "SWITCH" in {left.change, right.change}
+    if not differing or any(
+        _unexplained(*side, switched=switched) for side in ((left, rest.left), (right, rest.right))
+    ):
         return None
     if _is_another_occasion(differing) and not left.change and not right.change:
         return None
@@ -74,10 +77,10 @@ def _same_hour(one: str, other: str) -> bool:
     return float(one.partition("=")[2]) % _HALF_DAY == float(other.partition("=")[2]) % _HALF_DAY
 
 
-def _unexplained(clause: Clause, odd: frozenset[str]) -> frozenset[str]:
-    """What stands on one side besides values; a change may bring its own verb."""
+def _unexplained(clause: Clause, odd: frozenset[str], *, switched: bool) -> frozenset[str]:
+    """What stands on one side besides values; what was changed may have had a verb of its own: booked for Monday."""
     left_over = odd & (clause.content | clause.stances)
-    if clause.change != "SWITCH":
+    if not switched:
         return left_over
     allowed = {token.concept for token in clause.tokens if token.kind is Kind.ACT or token.concept.startswith("@")}
     return left_over - allowed
