@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from strata.errors import ConflictError
 from strata.model.memories import AccessPolicy, ChangeKind, Collection, CollectionKind
+from strata.policy.digests import text_digest
 from strata.ports import MemoryDraft, MemoryEdit
 from strata.storage.engine import Database
 from strata.storage.vectors import SqlVectorStore
@@ -21,10 +23,9 @@ def insert(
         memory_id=f"{shelf.tenant}-{name}",
         collection=collection,
         memory_type=memory_type,
-        content=name,
         fingerprint=name,
         said_at=shelf.clock.now(),
-        **more,
+        **{"content": name, **more},
     )
     shelf.memories.insert(shelf.admin, draft, now=shelf.clock.now())
 
@@ -93,3 +94,22 @@ def test_vectors_come_back_as_they_were_and_the_first_stays(database: Database, 
     assert store.get_many(model, ["a", "b", "c", "d"]) == {"a": b"\x00\x01", "b": b"\xff" * 4_096, "c": b"\x02"}
     assert store.get_many(f"{model}x", ["a"]) == store.get_many(model, []) == {}
     store.put_many(model, {}, now=now)
+
+
+def test_a_written_memory_leaves_its_vector_for_whoever_meets_the_text(database: Database, shelf: Shelf) -> None:
+    store, vector = SqlVectorStore(database), b"\x01" * 8
+    model, text = f"model of {shelf.tenant}", f"爱喝茶 {shelf.tenant}"
+    for number in range(2):  # the second finds it kept
+        insert(shelf, f"fact{number}", content=text, embedding=vector, embedding_model=model, user_id=str(number))
+    assert store.get_many(model, [text_digest(text)]) == {text_digest(text): vector}
+    turn = f"user: {text}"
+    insert(shelf, "turn", content=turn, memory_type="episode", embedding=vector, embedding_model=model)
+    assert store.get_many(model, [text_digest(turn)]) == {}
+
+
+def test_a_refused_write_leaves_no_vector(database: Database, shelf: Shelf) -> None:
+    model, text = f"model of {shelf.tenant}", f"secret {shelf.tenant}"
+    insert(shelf, "one")
+    with pytest.raises(ConflictError):
+        insert(shelf, "one", collection="user:other", content=text, embedding=b"\x01" * 8, embedding_model=model)
+    assert SqlVectorStore(database).get_many(model, [text_digest(text)]) == {}

@@ -2,10 +2,9 @@
 
 from datetime import timedelta
 
-from sqlalchemy import event
-
 from strata.model.events import Read
 from tests.fakes.library import Shelf
+from tests.fakes.statements import listening
 
 
 def read(shelf: Shelf, number: int, *, version: int = 1, memory_id: str = "m") -> Read:
@@ -30,9 +29,8 @@ def test_readers_come_newest_first(shelf: Shelf) -> None:
 
 
 def test_many_deliveries_are_one_statement(shelf: Shelf) -> None:
-    statements: list[str] = []
-    event.listen(shelf.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
-    shelf.ledger.record(shelf.tenant, [read(shelf, number) for number in range(40)])
-    shelf.ledger.record(shelf.tenant, [])
-    assert len(statements) <= 1
+    with listening(shelf.database) as statements:
+        shelf.ledger.record(shelf.tenant, [read(shelf, number) for number in range(40)])
+        shelf.ledger.record(shelf.tenant, [])
+    assert len(statements) == 1
     assert len(shelf.ledger.readers(shelf.tenant, "m")) == 40

@@ -6,12 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from strata.errors import ConflictError, NotFoundError, UnknownMemoryTypeError
 from strata.model.memories import AccessPolicy, ChangeKind, Memory, MemoryStatus, Source
 from strata.ports import MemoryDraft, MemoryEdit, Written
 from tests.fakes.library import Shelf
+from tests.fakes.statements import listening
 
 LAYER = "user:u1"
 Insert = Callable[..., Written]
@@ -297,13 +297,11 @@ def test_a_renewal_keeps_a_memory_in_sight(shelf: Shelf, insert: Insert, edit: E
 
 def test_statements_are_counted(shelf: Shelf, insert: Insert, edit: Edit) -> None:
     insert("warm", "up")
-    statements: list[str] = []
-    event.listen(shelf.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
 
     def cost(call: Callable[[], object]) -> int:
-        statements.clear()
-        call()
-        return len([one for one in statements if one not in {"BEGIN", "BEGIN IMMEDIATE", "COMMIT"}])
+        with listening(shelf.database) as statements:
+            call()
+        return len(statements)
 
     access, now = shelf.access("adviser"), shelf.clock.now()
     assert cost(lambda: insert(sources=(Source(session_id="s", seq=1),))) <= 7

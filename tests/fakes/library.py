@@ -10,7 +10,7 @@ from strata.clock import FakeClock
 from strata.dedup.fingerprint import normalise
 from strata.model.agents import AgentRole, Caller
 from strata.model.memories import Hit
-from strata.ports import Access
+from strata.ports import Access, MemoryDraft
 from strata.sharing.agents import Agents
 from strata.sharing.collection import Collections
 from strata.sharing.grants import Grants
@@ -96,7 +96,7 @@ class Shelf:
     @cached_property
     def library(self) -> Library:
         """The library."""
-        look_first = LookFirst(self.memories, self.search, decide, similarity=0.5, top_k=5)
+        look_first = LookFirst(self.beside, decide, similarity=0.5, top_k=5)
         screen = Screening(self.quarantine, instructs, self.clock)
         return Library(
             self.memories, self.types, look_first, HashEmbedder(), self.clock, config.Library(), screen=screen
@@ -148,8 +148,12 @@ class Shelf:
         """Profiles and keys."""
         return Agents(self.agent_store, self.clock)
 
+    def beside(self, access: Access, draft: MemoryDraft, top_k: int) -> list[Hit]:
+        """Return memories that share characters with one about to be stored."""
+        return self.search(access, draft.collection, draft.content, [draft.memory_type], top_k)
+
     def search(self, access: Access, collection: str, text: str, types: Sequence[str], top_k: int) -> list[Hit]:
-        """Return memories that share half of their characters with the text."""
+        """Return memories that share characters with the text."""
         found = self.memories.listed(access, collection, now=self.clock.now(), memory_types=types, limit=1_000)
         hits = [Hit(memory=memory, score=overlap(memory.content, text)) for memory in found]
         return sorted(hits, key=lambda hit: hit.score, reverse=True)[:top_k]

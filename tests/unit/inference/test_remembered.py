@@ -7,7 +7,8 @@ import pytest
 
 from strata.clock import FakeClock
 from strata.errors import StorageUnavailableError
-from strata.inference.remembered import RememberedEmbedder, text_hash
+from strata.inference.remembered import RememberedEmbedder
+from strata.policy.digests import text_digest
 
 
 class Store:
@@ -66,7 +67,7 @@ def test_another_process_embeds_nothing_again(embedder: RememberedEmbedder, mode
     other = Model()
     assert RememberedEmbedder(other, store, FakeClock()).embed(["rice", "fish"]) == [b"rice", b"fish"]
     assert (model.asked, other.asked) == (["tea", "rice"], ["fish"])
-    assert set(store.kept) == {("m", text_hash(text)) for text in ("tea", "rice", "fish")}
+    assert set(store.kept) == {("m", text_digest(text)) for text in ("tea", "rice", "fish")}
 
 
 def test_questions_are_not_kept(embedder: RememberedEmbedder, store: Store) -> None:

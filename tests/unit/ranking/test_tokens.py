@@ -25,19 +25,19 @@ def test_spellings_that_mean_the_same(one: str, other: str) -> None:
 
 
 def test_english_loses_stop_words_and_endings() -> None:
-    assert terms("She is running to the allergies' doctors, isn't she?") == ["run", "allergi", "doctor"]
-    assert terms("Caroline's and I'm don't") == ["carolin"]
+    assert list(terms("She is running to the allergies' doctors, isn't she?")) == ["run", "allergi", "doctor"]
+    assert list(terms("Caroline's and I'm don't")) == ["carolin"]
 
 
 def test_chinese_becomes_characters_and_bigrams() -> None:
-    assert terms("不吃香菜") == ["不", "吃", "香", "菜", "不吃", "吃香", "香菜"]
-    assert terms("我的") == []
+    assert list(terms("不吃香菜")) == ["不", "吃", "香", "菜", "不吃", "吃香", "香菜"]
+    assert list(terms("我的")) == []
     assert "我喜" in terms("我喜欢")
 
 
 def test_words_numbers_and_chinese_stand_side_by_side() -> None:
-    assert terms("买2,000克rice，3.5kg茶") == ["买", "2000", "克", "rice", "3.5", "kg", "茶"]
-    assert terms("user_name") == ["user", "name"]
+    assert list(terms("买2,000克rice，3.5kg茶")) == ["买", "2000", "克", "rice", "3.5", "kg", "茶"]
+    assert list(terms("user_name")) == ["user", "name"]
 
 
 def test_japanese_and_korean_are_searched_like_chinese() -> None:

@@ -1,14 +1,16 @@
 """Vectors kept in the database: what one process embedded, no other has to embed or pay for again.
 
-Questions are not kept: they seldom come back, and reading them would cost every search a statement.
+Texts embedded together are kept at once: their writes come one by one, and may be cut short. A single text's vector is
+kept by the write that it is made for, in the same transaction. Questions are not kept: they seldom come back, and
+reading them would cost every search a statement.
 """
 
-import hashlib
 from collections.abc import Sequence
 
 from strata.clock import Clock
 from strata.errors import StorageUnavailableError
 from strata.observability import logger
+from strata.policy.digests import text_digest
 from strata.ports import Embedder, VectorStore
 
 
@@ -34,11 +36,12 @@ class RememberedEmbedder:
         """Return one vector per text, in order. Raises InferenceUnavailableError."""
         if query or not texts:
             return self._embedder.embed(texts, query=query)
-        hashes = {text: text_hash(text) for text in texts}
+        hashes = {text: text_digest(text) for text in texts}
         known = self._known(list(hashes.values()))
         missing = [text for text, name in hashes.items() if name not in known]
         made = dict(zip((hashes[text] for text in missing), self._embedder.embed(missing), strict=True))
-        self._keep(made)
+        if len(texts) > 1:
+            self._keep(made)
         known |= made
         return [known[hashes[text]] for text in texts]
 
@@ -60,8 +63,3 @@ class RememberedEmbedder:
             self._store.put_many(self.name, made, now=self._clock.now())
         except StorageUnavailableError as error:
             logger.warning("embeddings.not_kept", extra={"code": error.code})
-
-
-def text_hash(text: str) -> str:
-    """Return the name under which the vector of a stored text is kept."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -116,4 +116,5 @@ def best_rows(ranking: Array, limit: int) -> list[int]:
     """Return the rows with the highest scores, best first; −∞ is never among them."""
     rows = np.argpartition(-ranking, limit)[:limit] if limit < len(ranking) else np.arange(len(ranking))
     ordered = rows[np.lexsort((rows, -ranking[rows]))]
-    return [int(row) for row in ordered if np.isfinite(ranking[row])]
+    found: list[int] = ordered[np.isfinite(ranking[ordered])].tolist()
+    return found

@@ -84,6 +84,8 @@ class Postings:
     def __init__(self) -> None:
         self._postings: dict[str, Posting] = {}
         self._documents: dict[int, tuple[Posting, ...]] = {}
+        self._terms: dict[int, frozenset[str]] = {}
+        """Of those documents that were asked about."""
         self._lengths = array("I")
         self.total_length = 0
 
@@ -105,15 +107,19 @@ class Postings:
 
     def remove(self, slot: int) -> None:
         """Free a slot."""
+        self._terms.pop(slot, None)
         for posting in self._documents.pop(slot):
             posting.drop(slot)
             if not posting.slots:
                 del self._postings[posting.term]
         self._set_length(slot, 0)
 
-    def terms_of(self, slot: int) -> list[str]:
-        """Return the terms of a document, each once."""
-        return [posting.term for posting in self._documents[slot]]
+    def terms_of(self, slot: int) -> frozenset[str]:
+        """Return the terms of a document."""
+        known = self._terms.get(slot)
+        if known is None:
+            known = self._terms[slot] = frozenset([posting.term for posting in self._documents[slot]])
+        return known
 
     def posting(self, term: str) -> Posting | None:
         """Return where a term occurs."""

@@ -42,7 +42,7 @@ def prepared(
     folded = fold(text)
     return Query(
         folded=folded,
-        terms=tuple(terms(text)[:MOST_TERMS]),
+        terms=terms(text)[:MOST_TERMS],
         dates=named_dates(folded),
         dense_script=is_dense(text),
         vector=vector,

@@ -57,11 +57,9 @@ def _by_all_signals(shelves: Sequence[Shelf], asking: Asking, limit: int) -> lis
 
     field = Field.of(shelves)
     scored = fused(field, asking)
-    found = []
-    for row in best_rows(scored.ranking, limit):
-        shelf, slot = field.locate(row)
-        found.append(_Found(shelf, slot, None if scored.semantic is None else float(scored.semantic[row])))
-    return found
+    rows = best_rows(scored.ranking, limit)
+    deviations = [None] * len(rows) if scored.semantic is None else scored.semantic[rows].tolist()
+    return [_Found(*field.locate(row), deviation) for row, deviation in zip(rows, deviations, strict=True)]
 
 
 def _by_keywords(shelves: Sequence[Shelf], asking: Asking, limit: int) -> list[_Found]:
@@ -86,7 +84,7 @@ def _may_be_found(shelf: Shelf, slot: int, query: Query) -> bool:
 def _calibrated(found: Sequence[_Found], asking: Asking) -> list[Candidate]:
     rarities = {term: asking.statistics.rarity(term) for term in asking.query.terms}
     whole = sum(rarities.values())
-    words = [frozenset(item.shelf.postings.terms_of(item.slot)) for item in found]
+    words = [item.shelf.postings.terms_of(item.slot) for item in found]
     measured = [
         (_semantic(item, asking), _keyword(item, of_item, rarities, whole, asking))
         for item, of_item in zip(found, words, strict=True)

@@ -99,7 +99,7 @@ class Shelf:
         if entry.readers is not None:
             self._restricted[slot] = entry.readers
         words = terms(entry.text)
-        self.postings.add(slot, words + (date_terms(entry.said_on) if entry.dated else []))
+        self.postings.add(slot, words + (date_terms(entry.said_on) if entry.dated else ()))
         if self.columns is not None:
             self._describe(self.columns, slot, entry, len(words))
 
@@ -194,7 +194,7 @@ def speaker_name(speaker: str) -> str:
     return "" if name in ROLE_NAMES else name
 
 
-def date_terms(said_on: date) -> list[str]:
+def date_terms(said_on: date) -> tuple[str, ...]:
     """Return the search terms of a date: day, month and year as an English reader writes them."""
     return terms(f"{said_on.day} {MONTHS[said_on.month - 1]} {said_on.year}")
 

@@ -48,7 +48,8 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", plain)))
 
 
-def terms(text: str) -> list[str]:
+@lru_cache(maxsize=512)  # a text that is looked for before it is stored is put on the shelf right afterwards
+def terms(text: str) -> tuple[str, ...]:
     """Return the search terms of a text in their order, repeats included; stop words left out."""
     found: list[str] = []
     for token in _TOKEN.findall(fold(text)):
@@ -56,7 +57,7 @@ def terms(text: str) -> list[str]:
             found.extend(_dense_terms(token))
         else:
             found.extend(_word_terms(token))
-    return found
+    return tuple(found)
 
 
 def is_dense(text: str) -> bool:

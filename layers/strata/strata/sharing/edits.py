@@ -1,4 +1,4 @@
-"""What a change asked for, and a fact told again, make of a stored memory. Pure; vectors are added by the library."""
+"""What a change asked for, and a fact told again, make of a stored memory. Pure."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -64,11 +64,14 @@ def merging(old: Memory, draft: MemoryDraft) -> MemoryEdit:
 
     Tags are joined; what was a constraint, a safety fact or important stays so.
     """
+    is_reworded = draft.content != old.content
     edit = MemoryEdit(
         memory_id=old.memory_id,
         change=ChangeKind.UPDATE,
         content=draft.content,
         fingerprint=draft.fingerprint,
+        embedding=draft.embedding if is_reworded else None,
+        embedding_model=draft.embedding_model if is_reworded else "",
         metadata={**old.metadata, **draft.metadata},
         standing=old.standing or draft.standing,
         safety=old.safety or draft.safety,

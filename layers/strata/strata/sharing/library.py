@@ -77,11 +77,11 @@ class Library:
         memory_id = unit.memory_id or uuid4().hex
         draft = draft_of(unit, checked_collection(collection), memory_type, memory_id, self._settings, now)
         if review is not None:
-            return self._insert(access, replace(draft, review=review), now)
+            return self._insert(access, self._with_vector(replace(draft, review=review)), now)
         if unit.memory_id is not None and (present := self._present(access, draft, now)) is not None:
             return present
         self._screen(access, proposal_of(draft, unit))
-        return self._insert(access, draft, now)
+        return self._insert(access, self._with_vector(draft), now)
 
     def update(
         self, access: Access, collection: str, memory_id: str, change: UnitChange, *, review: Review | None = None
@@ -146,7 +146,7 @@ class Library:
 
     def embedded(self, content: str) -> tuple[bytes | None, str]:
         """Return the vector of a text and the model that made it; nothing if there is no model at the moment."""
-        if not self._embedder.dimensions:
+        if not self._embedder.name:
             return None, ""
         try:
             return self._embedder.embed([content])[0], self._embedder.name
@@ -160,7 +160,7 @@ class Library:
 
     def _insert(self, access: Access, draft: MemoryDraft, now: datetime) -> Inserted:
         for _look in range(LOOKS):
-            found = self._look_first(access, draft, now)
+            found = self._look_first(access, draft)
             if found.same is None:
                 return self._write_new(access, draft, found, now)
             try:
@@ -169,18 +169,18 @@ class Library:
                 continue  # it was changed, or went away, while we looked
         return self._write_new(access, draft, Found(same=None, links=()), now)
 
-    def _write_new(self, access: Access, draft: MemoryDraft, found: Found, now: datetime) -> Inserted:
+    def _with_vector(self, draft: MemoryDraft) -> MemoryDraft:
         embedding, model = self.embedded(draft.content)
-        whole = replace(draft, embedding=embedding, embedding_model=model, links=found.links)
-        written = self._memories.insert(access, whole, now=now)
+        return replace(draft, embedding=embedding, embedding_model=model)
+
+    def _write_new(self, access: Access, draft: MemoryDraft, found: Found, now: datetime) -> Inserted:
+        written = self._memories.insert(access, replace(draft, links=found.links), now=now)
         status = InsertStatus.INSERTED if written.created else InsertStatus.UNCHANGED
         linked = tuple(memory_id for memory_id, _relation in found.links) if written.created else ()
         return Inserted(status=status, memory=written.memory, linked=linked)
 
     def _merge(self, access: Access, old: Memory, draft: MemoryDraft, now: datetime) -> Inserted:
-        embedding, model = self.embedded(draft.content) if draft.content != old.content else (None, "")
-        edit = replace(merging(old, draft), embedding=embedding, embedding_model=model)
-        written = self._memories.edit(access, draft.collection, edit, now=now)
+        written = self._memories.edit(access, draft.collection, merging(old, draft), now=now)
         status = InsertStatus.UPDATED if written.created else InsertStatus.UNCHANGED
         return Inserted(status=status, memory=written.memory)
 

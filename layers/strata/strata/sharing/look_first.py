@@ -4,16 +4,15 @@ Candidates are live memories of the same collection and type whose calibrated si
 that the agent may read. Which of them says the same is decided pair by pair; what cannot be proven equal stays apart.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from strata.model.memories import Hit, Memory
-from strata.ports import Access, MemoryDraft, MemoryStore
+from strata.ports import Access, MemoryDraft
 
-Search = Callable[[Access, str, str, Sequence[str], int], list[Hit]]
-"""(access, collection, text, memory types, top k) → hits, best first, with calibrated scores."""
+Search = Callable[[Access, MemoryDraft, int], list[Hit]]
+"""(access, draft, top k) → what is stored beside it and the agent may read, best first, with calibrated scores."""
 
 
 class Verdict(Protocol):
@@ -41,18 +40,17 @@ class Found:
 class LookFirst:
     """Finds what is stored already."""
 
-    def __init__(self, memories: MemoryStore, search: Search, decide: Decide, *, similarity: float, top_k: int) -> None:
-        self._memories = memories
+    def __init__(self, search: Search, decide: Decide, *, similarity: float, top_k: int) -> None:
         self._search = search
         self._decide = decide
         self._similarity = similarity
         self._top_k = top_k
 
-    def __call__(self, access: Access, draft: MemoryDraft, now: datetime) -> Found:
+    def __call__(self, access: Access, draft: MemoryDraft) -> Found:
         """Return what a draft repeats and what it is close to."""
         same: Memory | None = None
         links: list[tuple[str, str]] = []
-        for old in self._candidates(access, draft, now):
+        for old in self._candidates(access, draft):
             kind = str(self._decide(old.content, draft.content).kind)
             if kind == "merge" and same is None and _interchangeable(old, draft, access):
                 same = old
@@ -60,18 +58,8 @@ class LookFirst:
                 links.append((old.memory_id, RELATIONS.get(kind, CLOSE)))
         return Found(same=same, links=tuple(links))
 
-    def _candidates(self, access: Access, draft: MemoryDraft, now: datetime) -> list[Memory]:
-        # The index is asked for the product itself, so that looking is never a refusal; what it found is then read
-        # again with the agent's own rights, as it stands in the database.
-        product = replace(access, system=True)
-        hits = self._search(product, draft.collection, draft.content, [draft.memory_type], self._top_k)
-        near = [hit.memory.memory_id for hit in hits if hit.score >= self._similarity]
-        readable = self._memories.get_many(access, near, now=now)
-        return [
-            memory
-            for memory in readable
-            if memory.memory_type == draft.memory_type and memory.collection == draft.collection
-        ]
+    def _candidates(self, access: Access, draft: MemoryDraft) -> list[Memory]:
+        return [hit.memory for hit in self._search(access, draft, self._top_k) if hit.score >= self._similarity]
 
 
 def _interchangeable(old: Memory, draft: MemoryDraft, access: Access) -> bool:

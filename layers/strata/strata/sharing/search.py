@@ -13,7 +13,7 @@ from strata.errors import StrataError
 from strata.model.context import SearchMode
 from strata.model.memories import Hit
 from strata.observability import logger
-from strata.ports import Access, CollectionView, Embedder, MemoryStore, ProviderHits
+from strata.ports import Access, CollectionView, Embedder, MemoryDraft, MemoryStore, ProviderHits
 from strata.ranking.mix import EPISODES, FACTS, Mix
 from strata.ranking.query import Query, prepared
 from strata.ranking.ranked import Candidate, ranked
@@ -93,7 +93,7 @@ class SearchLibrary:
         """
         text = shortened(text, MAX_QUERY_CHARS)
         question = shortened(text, MAX_EMBEDDED_CHARS)
-        vector = None if mode is SearchMode.KEYWORD else self._embedded(question, query=True)
+        vector = None if mode is SearchMode.KEYWORD else self._embedded(question)
         wanted = frozenset((tags or {}).items())
         ask = self._ask(access, collections, memory_types, self._query(access, text, vector, wanted), mode)
         limit = self._settings.top_k if top_k is None else top_k
@@ -103,16 +103,19 @@ class SearchLibrary:
         notes = (SEMANTIC_UNAVAILABLE,) if lacks_meaning else ()
         return ProviderHits(hits=tuple(found.hit for found in hits), notes=notes)
 
-    def similar(self, access: Access, collection: str, text: str, memory_types: Sequence[str], top_k: int) -> list[Hit]:
-        """Return stored memories close to a text about to be stored, repeats included.
+    def similar(self, access: Access, draft: MemoryDraft, top_k: int) -> list[Hit]:
+        """Return memories of the collection and type of one about to be stored that are close to it.
 
-        Scores are on the scale of stored texts against each other, where paraphrases reach 0.85. The text is embedded
-        as it will be stored, so that an embedder that remembers does it once for both.
+        Repeats are included. Scores are on the scale of stored texts against each other, where paraphrases reach 0.85.
+        The collection is looked into for the product itself, so that looking is never a refusal; what is found is what
+        the agent may read.
         """
-        vector = self._embedded(text, query=False)
-        query = self._query(access, text, vector, frozenset(), passage=True)
-        ask = self._ask(access, [collection], memory_types, query, SearchMode.HYBRID)
-        return [found.hit for found in self._hits(ask, top_k, 0.0)]
+        is_known = draft.embedding_model == self._embedder.name and numpy_is_there()
+        vector = draft.embedding if is_known else None
+        query = self._query(access, draft.content, vector, frozenset(), passage=True)
+        product = replace(access, system=True)
+        ask = self._ask(product, [draft.collection], [draft.memory_type], query, SearchMode.HYBRID)
+        return [found.hit for found in self._hits(replace(ask, access=access), top_k, 0.0)]
 
     def _query(
         self, access: Access, text: str, vector: bytes | None, tags: frozenset[Tag], *, passage: bool = False
@@ -132,12 +135,12 @@ class SearchLibrary:
         views = self._store.view(access, list(dict.fromkeys(collections)), now=self._clock.now())
         return _Ask(access=access, views=views, memory_types=memory_types, query=query, mode=mode)
 
-    def _embedded(self, text: str, *, query: bool) -> bytes | None:
-        """Return the vector of a text, or None where meaning cannot be searched for."""
+    def _embedded(self, text: str) -> bytes | None:
+        """Return the vector of a question, or None where meaning cannot be searched for."""
         if not (self._embedder.name and text.strip() and numpy_is_there()):
             return None
         try:
-            return self._embedder.embed([text], query=query)[0]
+            return self._embedder.embed([text], query=True)[0]
         except StrataError as error:
             logger.warning("search.not_embedded", extra={"code": error.code})
             return None
@@ -190,7 +193,7 @@ class SearchLibrary:
 
 
 def _as_remembered(found: Candidate, indexes: Mapping[str, CollectionIndex], *, tagged: bool) -> ReadHit:
-    memory = next(filter(None, [index.memory(found.memory_id) for index in indexes.values()]))
+    memory = next(memory for index in indexes.values() if (memory := index.memory(found.memory_id)) is not None)
     signals = (*found.signals, TAGS) if tagged else found.signals
     return ReadHit(Hit(memory=memory, score=found.score, signals=signals), found.terms)
 

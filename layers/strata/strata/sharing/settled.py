@@ -1,6 +1,6 @@
 """Hits put in order among themselves: one fact once, and of two that contradict each other the newer one first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -29,10 +29,10 @@ class ReadHit:
 
 def settled(hits: Sequence[ReadHit]) -> list[ReadHit]:
     """Return the hits, best first, without restatements; turns of conversations are left as they are."""
-    looks = CLOSE_LOOKS
+    looks, masks = CLOSE_LOOKS, _masks(hits)
     kept: list[ReadHit] = []
     for found in hits:
-        for better in _alike(kept, found)[:looks] if looks else ():
+        for better in _alike(kept, found, masks)[:looks] if looks else ():
             looks -= 1
             if _settle(kept, better, found):
                 break
@@ -41,15 +41,27 @@ def settled(hits: Sequence[ReadHit]) -> list[ReadHit]:
     return _successors_first(kept)
 
 
-def _alike(kept: Sequence[ReadHit], found: ReadHit) -> list[ReadHit]:
+def _masks(hits: Sequence[ReadHit]) -> dict[frozenset[str], int]:
+    """Return every set of terms as a number with a bit for each: what two have in common is then counted at once."""
+    bits: dict[str, int] = {}
+    masks: dict[frozenset[str], int] = {}
+    for found in hits:
+        mask = 0
+        for term in found.terms:
+            mask |= bits.setdefault(term, 1 << len(bits))
+        masks[found.terms] = mask
+    return masks
+
+
+def _alike(kept: Sequence[ReadHit], found: ReadHit, masks: Mapping[frozenset[str], int]) -> list[ReadHit]:
     """Return the better hits about the same user with mostly the same words."""
-    if found.hit.memory.memory_type == EPISODE:
+    if found.hit.memory.memory_type == EPISODE or not found.terms:
         return []
-    words = len(found.terms)
+    words, mask = len(found.terms), masks[found.terms]
     near = [
         better
         for better in kept
-        if (1 + ALIKE) * len(better.terms & found.terms) >= ALIKE * (words + len(better.terms)) and words
+        if (1 + ALIKE) * (mask & masks[better.terms]).bit_count() >= ALIKE * (words + len(better.terms))
     ]
     return [
         better

@@ -12,7 +12,6 @@ from typing import Any
 
 from sqlalchemy import bindparam, insert, null, select, text, update
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import IntegrityError
 
 from strata.errors import NotFoundError, StatementTooLargeError
 from strata.model.messages import Message
@@ -43,9 +42,7 @@ class Appender:
     """Stores requests; remembers the sessions it has seen lately."""
 
     def __init__(self, database: Database) -> None:
-        driver: Any = database.engine.dialect.loaded_dbapi
         self._database = database
-        self._taken = (driver.IntegrityError, IntegrityError)
         self._remembered: dict[SessionKey, SessionRow] = {}
         self._era = database.era
 
@@ -55,7 +52,7 @@ class Appender:
         if outcome is None:
             try:
                 outcome = self._database.write(lambda connection: self._into_new(connection, request))
-            except self._taken:  # another has opened it meanwhile
+            except self._database.taken:  # another has opened it meanwhile
                 outcome = self._into_known(request)
         if outcome is None:
             raise NotFoundError
@@ -83,7 +80,7 @@ class Appender:
 
         try:
             return self._database.read(work)
-        except self._taken:
+        except self._database.taken:
             return None  # the number, or the message itself: what follows tells
 
     def _recalled(self, key: SessionKey) -> SessionRow | None:
@@ -128,7 +125,7 @@ class Appender:
     def _inserted(self, connection: Connection, row: SessionRow, fresh: Sequence[Draft]) -> bool:
         try:
             _insert(connection, row, fresh)
-        except self._taken:
+        except self._database.taken:
             return False
         return True
 

@@ -1,21 +1,22 @@
 """Memories and versions in any state, for undo, impact, transfer and proof."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, and_, or_, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from strata.errors import ConflictError, NotFoundError, UnknownMemoryTypeError
 from strata.model.memories import ChangeKind, Memory, MemoryVersion
 from strata.ports import Access, MemoryEdit, Written
 from strata.storage.engine import Database
+from strata.storage.memory_checks import parted
 from strata.storage.memory_queries import stored
 from strata.storage.memory_rows import memory_of, next_version, sealed, version_of
 from strata.storage.memory_types import SqlTypeStore
 from strata.storage.memory_writes import make_collection, take_turn, write_first
+from strata.storage.statements import Statement
 from strata.storage.tables import memory_table, memory_versions
 
 _STEP = memory_versions.c
@@ -30,11 +31,11 @@ class SqlArchive:
 
     def records(self, tenant: str, memory_ids: Sequence[str]) -> list[Memory]:
         """Return memories in any state, in the order of their ids."""
-        if not memory_ids:
-            return []
-        query = stored(tuple(self._types.all().values()), "many")
-        rows = self._rows(query, {"in_tenant": tenant, "the_memories": list(memory_ids)})
-        return sorted((memory_of(row) for row in rows), key=lambda memory: memory.memory_id)
+        types, found = tuple(self._types.all().values()), []
+        for places, listed in parted(memory_ids):
+            query = stored(types, "many", places=places)
+            found += self._memories(query, {"in_tenant": tenant, **listed})
+        return sorted(found, key=lambda memory: memory.memory_id)
 
     def histories(self, tenant: str, memory_ids: Sequence[str]) -> dict[str, list[MemoryVersion]]:
         """Return every version of memories, oldest first."""
@@ -55,8 +56,8 @@ class SqlArchive:
     def memories_after(self, tenant: str, memory_id: str, *, limit: int) -> list[Memory]:
         """Return memories in any state, with vectors, in the order of their ids."""
         query = stored(tuple(self._types.all().values()), "any", vectors=True)
-        rows = self._rows(query, {"in_tenant": tenant, "after_id": memory_id, "at_most": limit})
-        return sorted((memory_of(row) for row in rows), key=lambda memory: memory.memory_id)[:limit]
+        found = self._memories(query, {"in_tenant": tenant, "after_id": memory_id, "at_most": limit})
+        return sorted(found, key=lambda memory: memory.memory_id)[:limit]
 
     def versions_after(self, tenant: str, memory_id: str, version: int, *, limit: int) -> list[MemoryVersion]:
         """Return versions in the order of memory and version."""
@@ -75,7 +76,7 @@ class SqlArchive:
         adopted = sealed(replace(memory, tenant=tenant))
         try:
             self._database.write(lambda connection: self._adopt(connection, adopted, actor, now))
-        except IntegrityError:
+        except self._database.taken:
             return self._present(adopted)
         return Written(memory=adopted, created=True)
 
@@ -98,7 +99,8 @@ class SqlArchive:
     def _versions(self, tenant: str, *conditions: ColumnElement[bool], limit: int | None = None) -> list[MemoryVersion]:
         query = select(memory_versions).where(_STEP.tenant == tenant, *conditions)
         query = query.order_by(_STEP.memory_id, _STEP.version).limit(limit)
-        return [version_of(row) for row in self._rows(query, {})]
+        rows = self._database.read(lambda connection: connection.execute(query).mappings().all())
+        return [version_of(row) for row in rows]
 
-    def _rows(self, query: Select[Any], values: dict[str, Any]) -> Sequence[RowMapping]:
-        return self._database.read(lambda connection: connection.execute(query, values).mappings().all())
+    def _memories(self, query: Statement, values: Mapping[str, Any]) -> list[Memory]:
+        return [memory_of(row) for row in self._database.read(lambda c: query.records(c, **values))]

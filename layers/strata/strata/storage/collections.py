@@ -136,7 +136,7 @@ class SqlCollectionStore:
         system = Access(tenant=tenant, agent_id="", system=True)
         query = memories(tuple(self._types.all().values()), "behind", bypass=True)
         values = parameters(system, now, in_collection=name, after_id="", at_most=1)
-        return connection.execute(query, values).first() is not None
+        return bool(query.rows(connection, **values))
 
     def _remove_remains(self, connection: Connection, tenant: str, name: str) -> None:
         tables = [memory_table(memory_type.table) for memory_type in self._types.all().values()]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import create_engine
 from sqlalchemy.engine import Connection, Engine, make_url
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
@@ -40,6 +40,8 @@ class Database:
         self._retries = retries
         self._retry_seconds = retry_seconds
         self._foreign: Any = engine.dialect.loaded_dbapi
+        self.taken: tuple[type[Exception], ...] = (self._foreign.IntegrityError, IntegrityError)
+        """What is raised where a key is in use: by the driver, and by SQLAlchemy."""
         self._era = 0
         self._begin = "BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN"
 

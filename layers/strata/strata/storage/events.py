@@ -4,24 +4,26 @@ The row of ``event_heads`` is locked by the first statement here, so events of a
 each carries the hash of its predecessor. Repositories append last in their transaction: the lock is held briefly.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, select, update
 
 from strata.model.events import AuditEvent, NewEvent
 from strata.policy.digests import FIRST_HASH, event_hash
 from strata.storage.engine import Database
 from strata.storage.inserts import insert_missing
 from strata.storage.rights import TENANT
+from strata.storage.statements import Insert, Statement
 from strata.storage.tables import event_heads, events
 
-_HEAD = select(event_heads.c.last_seq, event_heads.c.last_hash).where(event_heads.c.tenant == TENANT)
-_LOCKED = _HEAD.with_for_update()
-_APPEND = insert(events)
-_MOVE = update(event_heads).where(event_heads.c.tenant == TENANT)
+_OF_TENANT = select(event_heads.c.last_seq, event_heads.c.last_hash).where(event_heads.c.tenant == TENANT)
+_HEAD = Statement(_OF_TENANT)
+_LOCKED = Statement(_OF_TENANT.with_for_update())
+_APPEND = Insert(events, [column.name for column in events.columns])
+_MOVE = Statement(update(event_heads).where(event_heads.c.tenant == TENANT), columns=("last_seq", "last_hash"))
 
 
 def append_event(connection: Connection, tenant: str, event: NewEvent, now: datetime) -> AuditEvent:
@@ -39,17 +41,18 @@ def append_events(connection: Connection, tenant: str, new: Sequence[NewEvent], 
         seq += 1
         chained.append(_chained(tenant, seq, previous, event, now))
         previous = chained[-1].hash
-    connection.execute(_APPEND, [_values(event) for event in chained])
-    connection.execute(_MOVE, {"in_tenant": tenant, "last_seq": seq, "last_hash": previous})
+    _APPEND.run(connection, [_values(event) for event in chained])
+    _MOVE.run(connection, in_tenant=tenant, last_seq=seq, last_hash=previous)
     return chained
 
 
 def _locked_head(connection: Connection, tenant: str) -> tuple[int, str]:
-    row = connection.execute(_LOCKED, {"in_tenant": tenant}).one_or_none()
-    if row is None:
+    rows = _LOCKED.rows(connection, in_tenant=tenant)
+    if not rows:
         insert_missing(connection, event_heads, [{"tenant": tenant, "last_seq": 0, "last_hash": FIRST_HASH}])
-        row = connection.execute(_LOCKED, {"in_tenant": tenant}).one()
-    return row.last_seq, row.last_hash
+        rows = _LOCKED.rows(connection, in_tenant=tenant)
+    seq, last_hash = rows[0]
+    return seq, last_hash
 
 
 def _chained(tenant: str, seq: int, previous: str, event: NewEvent, now: datetime) -> AuditEvent:
@@ -68,8 +71,8 @@ def _chained(tenant: str, seq: int, previous: str, event: NewEvent, now: datetim
     return replace(unhashed, hash=event_hash(unhashed))
 
 
-def _values(event: AuditEvent) -> Mapping[str, Any]:
-    return {column.name: getattr(event, column.name) for column in events.columns}
+def _values(event: AuditEvent) -> list[Any]:
+    return [getattr(event, column.name) for column in events.columns]
 
 
 def event_of(row: RowMapping) -> AuditEvent:
@@ -109,8 +112,8 @@ class SqlEventLog:
 
     def head(self, tenant: str) -> tuple[int, str]:
         """Return number and hash of the last event; ``(0, FIRST_HASH)`` before the first."""
-        row = self._database.read(lambda c: c.execute(_HEAD, {"in_tenant": tenant}).one_or_none())
-        return (0, FIRST_HASH) if row is None else (row.last_seq, row.last_hash)
+        rows = self._database.read(lambda connection: _HEAD.rows(connection, in_tenant=tenant))
+        return (rows[0][0], rows[0][1]) if rows else (0, FIRST_HASH)
 
 
 def _narrowed(query: Select[Any], *, before_seq: int | None, kind: str, memory_id: str, collection: str) -> Select[Any]:

@@ -3,8 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Select, Table, and_, select
 
 from strata import config
 from strata.errors import ConflictError, NotFoundError, VersionConflictError
@@ -22,6 +21,7 @@ from strata.storage.quarantine import release
 from strata.storage.refusals import record_refusal
 from strata.storage.rights import bypasses, parameters
 from strata.storage.tables import REPEATABLE_TYPES, collections, memory_table, memory_versions
+from strata.storage.vectors import keep_vector
 
 RESTORE_DAYS = config.Library().restore_days
 
@@ -32,6 +32,7 @@ class SqlMemoryStore(MemoryReads):
     def __init__(self, database: Database, types: SqlTypeStore, *, restore_days: int = RESTORE_DAYS) -> None:
         super().__init__(database, types)
         self._restore_days = restore_days
+        self._not_made: tuple[type[Exception], ...] = (*database.taken, NotFoundError, VersionConflictError)
 
     def insert(self, access: Access, draft: MemoryDraft, *, now: datetime) -> Written:
         """Insert with version 1, its version row and its audit event, in one transaction.
@@ -47,7 +48,7 @@ class SqlMemoryStore(MemoryReads):
             if written is None and is_layer(draft.collection):
                 self._database.write(lambda c: make_collection(c, access.tenant, draft.collection, now))
                 written = self._try_insert(access, draft, memory_type, now)
-        except IntegrityError:
+        except self._database.taken:
             return self._already_there(access, draft, now)
         return written or self._refuse_insert(access, draft.collection, now)
 
@@ -63,7 +64,7 @@ class SqlMemoryStore(MemoryReads):
             self._type(edit.memory_type)
         try:
             return self._database.write(lambda c: self._edit(c, access, collection, edit, now))
-        except (IntegrityError, NotFoundError, VersionConflictError) as error:
+        except self._not_made as error:
             repeated = self._repeated(access, collection, edit)
             if repeated is not None:
                 return repeated
@@ -81,9 +82,9 @@ class SqlMemoryStore(MemoryReads):
             return None
         memory = first_memory(draft, access.tenant, access.agent_id, now)
         if memory.is_live(now) and draft.fingerprint and draft.memory_type not in REPEATABLE_TYPES:
-            row = connection.execute(stored((memory_type,), "twin"), _twin(access, draft, now)).mappings().first()
-            if row is not None:
-                twin = memory_of(row)
+            twins = stored((memory_type,), "twin").records(connection, **_twin(access, draft, now))
+            if twins:
+                twin = memory_of(twins[0])
                 release(connection, draft.review, twin, now, written=False)
                 return Written(memory=twin, created=False)
         release(connection, draft.review, memory, now, written=True)
@@ -118,10 +119,11 @@ class SqlMemoryStore(MemoryReads):
             also_dead=edit.change is ChangeKind.RESTORE,
         )
         values = parameters(access, now, in_collection=collection, the_memory=edit.memory_id)
-        row = connection.execute(query, values).mappings().first()
-        if row is None:
+        found = query.records(connection, **values)
+        if not found:
             raise NotFoundError
-        return self._apply(connection, access, memory_of(row), ConflictPolicy(row["conflict_policy"]), edit, now)
+        policy = ConflictPolicy(found[0]["conflict_policy"])
+        return self._apply(connection, access, memory_of(found[0]), policy, edit, now)
 
     def _apply(
         self,
@@ -140,6 +142,8 @@ class SqlMemoryStore(MemoryReads):
         tables = (self._table(memory.memory_type), self._table(after.memory_type))
         step = next_version(after, edit, conflict=conflict)
         release(connection, edit.review, after, now, written=True)
+        if edit.embedding is not None:
+            keep_vector(connection, after, now)
         write_next(connection, tables, after, step, edit.key, restore_days=self._restore_days, review=edit.review)
         return Written(memory=after, created=True, conflict=conflict)
 
@@ -152,7 +156,7 @@ class SqlMemoryStore(MemoryReads):
             version.edit_key == edit_key(edit.key),
             version.agent_id == access.agent_id,
         )
-        if not edit.key or not self._rows(query, {}):
+        if not edit.key or not self._is_there(query):
             return None
         found = self._stored_one(access, collection, edit.memory_id)
         return None if found is None else Written(memory=found, created=False)
@@ -163,7 +167,10 @@ class SqlMemoryStore(MemoryReads):
 
     def _collection_exists(self, tenant: str, name: str) -> bool:
         own = and_(collections.c.tenant == tenant, collections.c.name == name)
-        return bool(self._rows(select(collections.c.collection_no).where(own), {}))
+        return self._is_there(select(collections.c.collection_no).where(own))
+
+    def _is_there(self, query: Select[Any]) -> bool:
+        return self._database.read(lambda connection: connection.execute(query).first()) is not None
 
     def _table(self, memory_type: str) -> Table:
         return memory_table(self._type(memory_type).table)

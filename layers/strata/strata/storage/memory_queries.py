@@ -25,6 +25,7 @@ from strata.storage.rights import (
     registration_of_agent,
     unexpired,
 )
+from strata.storage.statements import Statement
 from strata.storage.tables import collections, memory_table, memory_versions, registrations
 
 Types = tuple[MemoryType, ...]
@@ -43,40 +44,41 @@ def memories(
     bypass: bool,
     rights: tuple[Right, ...] = ("read",),
     also_dead: bool = False,
-) -> Select[Any]:
+    places: int = 1,
+) -> Statement:
     """Return the query for those memories that are wanted, live (or at least not run out) and allowed.
 
-    ``behind`` comes in the order of ids and needs a ``limit``. Vectors come only with the right to write: the digest
-    of a changed memory covers its vector.
+    ``behind`` comes in the order of ids and needs a limit; ``many`` and ``standing`` have so many places. Vectors come
+    only with the right to write: the digest of a changed memory covers its vector.
     """
 
     def branch(memory_type: MemoryType) -> Select[Any]:
         table = _short(memory_type)
         own = (memory_allows(right, table, bypass=bypass) for right in rights)
         query = _columns(table, memory_type, vectors="write" in rights)
-        query = query.where(_WANTED[wanted](table), unexpired(table) if also_dead else live(table), *own)
+        query = query.where(_wanted(wanted, table, places), unexpired(table) if also_dead else live(table), *own)
         return _first(query, table) if wanted == "behind" else query
 
     found = union_all(*(branch(memory_type) for memory_type in types)).subquery("found")
     query = select(found, collections.c.conflict_policy).join(collections, _same_collection(found))
     query = query.where(*(may(right, bypass=bypass, memory_type=found.c.memory_type) for right in rights))
-    return query.order_by(found.c.memory_id).limit(bindparam("at_most")) if wanted == "behind" else query
+    return Statement(_in_order(query, found) if wanted == "behind" else query)
 
 
 @lru_cache(maxsize=64)
-def stored(types: Types, wanted: Wanted, *, vectors: bool = False) -> Select[Any]:
+def stored(types: Types, wanted: Wanted, *, vectors: bool = False, places: int = 1) -> Statement:
     """Return the query for memories in any state, for the product's own bookkeeping: nobody's rights are asked."""
 
     def branch(memory_type: MemoryType) -> Select[Any]:
         table = _short(memory_type)
-        query = _columns(table, memory_type, vectors=vectors).where(_WANTED[wanted](table))
+        query = _columns(table, memory_type, vectors=vectors).where(_wanted(wanted, table, places))
         return _first(query, table) if wanted == "any" else query
 
-    return select(union_all(*(branch(memory_type) for memory_type in types)).subquery("found"))
+    return Statement(select(union_all(*(branch(memory_type) for memory_type in types)).subquery("found")))
 
 
 @lru_cache(maxsize=64)
-def versions(types: Types, *, bypass: bool) -> Select[Any]:
+def versions(types: Types, *, bypass: bool) -> Statement:
     """Return the query for the history of a memory that is live and readable (to an administrator: in any state).
 
     Versions of a type that the agent may not read are left out.
@@ -90,13 +92,13 @@ def versions(types: Types, *, bypass: bool) -> Select[Any]:
         may("read", bypass=bypass, memory_type=step.memory_type),
     )
     if bypass:
-        return query
+        return Statement(query)
     alive = union_all(*(_alive(_short(memory_type)) for memory_type in types)).subquery("alive")
-    return query.where(exists(select(literal(1)).select_from(alive)))
+    return Statement(query.where(exists(select(literal(1)).select_from(alive))))
 
 
 @lru_cache(maxsize=16)
-def view(places: int, *, bypass: bool) -> Select[Any]:
+def view(places: int, *, bypass: bool) -> Statement:
     """Return the query for the counters of collections, whether the agent may read them, and the types it may."""
     counters = collections.c
     query = select(
@@ -107,7 +109,7 @@ def view(places: int, *, bypass: bool) -> Select[Any]:
         registrations.c.memory_types.label("declared_types"),
         and_(true(), may("read", bypass=bypass)).self_group().label("allowed"),
     ).outerjoin(registrations, and_(*registration_of_agent()))
-    return query.where(counters.tenant == TENANT, counters.name.in_(listed(places, COLLECTION_BYTES)))
+    return Statement(query.where(counters.tenant == TENANT, counters.name.in_(listed(places, Id(COLLECTION_BYTES)))))
 
 
 def _short(memory_type: MemoryType) -> FromClause:
@@ -127,6 +129,10 @@ def _columns(table: FromClause, memory_type: MemoryType, *, vectors: bool) -> Se
     return select(literal(memory_type.name, Id()).label("memory_type"), *wanted)
 
 
+def _in_order(query: Select[Any], found: FromClause) -> Select[Any]:
+    return query.order_by(found.c.memory_id).limit(bindparam("at_most"))
+
+
 def _first(query: Select[Any], table: FromClause) -> Select[Any]:
     return select(query.order_by(table.c.memory_id).limit(bindparam("at_most")).subquery())
 
@@ -135,8 +141,8 @@ def _one(table: FromClause) -> ColumnElement[bool]:
     return and_(table.c.tenant == TENANT, table.c.memory_id == MEMORY_ID, table.c.collection == COLLECTION)
 
 
-def _many(table: FromClause) -> ColumnElement[bool]:
-    return and_(table.c.tenant == TENANT, table.c.memory_id.in_(bindparam("the_memories", expanding=True)))
+def _many(table: FromClause, places: int) -> ColumnElement[bool]:
+    return and_(table.c.tenant == TENANT, table.c.memory_id.in_(listed(places)))
 
 
 def _any(table: FromClause) -> ColumnElement[bool]:
@@ -149,8 +155,8 @@ def _about(table: FromClause) -> ColumnElement[bool]:
     return and_(table.c.tenant == TENANT, about)
 
 
-def _standing(table: FromClause) -> ColumnElement[bool]:
-    named = table.c.collection.in_(bindparam("the_names", expanding=True))
+def _standing(table: FromClause, places: int) -> ColumnElement[bool]:
+    named = table.c.collection.in_(listed(places, Id(COLLECTION_BYTES)))
     return and_(table.c.tenant == TENANT, named, table.c.standing)
 
 
@@ -177,12 +183,15 @@ def _twin(table: FromClause) -> ColumnElement[bool]:
     )
 
 
+def _wanted(wanted: Wanted, table: FromClause, places: int) -> ColumnElement[bool]:
+    return _LISTED[wanted](table, places) if wanted in _LISTED else _WANTED[wanted](table)
+
+
+_LISTED: Mapping[Wanted, Callable[[FromClause, int], ColumnElement[bool]]] = {"many": _many, "standing": _standing}
 _WANTED: Mapping[Wanted, Callable[[FromClause], ColumnElement[bool]]] = {
     "one": _one,
-    "many": _many,
     "any": _any,
     "about": _about,
-    "standing": _standing,
     "behind": _behind,
     "changed": _changed,
     "twin": _twin,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NoReturn
 
-from sqlalchemy import RowMapping, Select, select
+from sqlalchemy import select
 
 from strata.errors import NotFoundError, UnknownMemoryTypeError
 from strata.model.memories import CollectionKind, Memory, MemoryType, MemoryVersion, collection_kind
@@ -12,12 +12,13 @@ from strata.policy.names import agent_layer
 from strata.ports import Access, CollectionView
 from strata.storage import memory_queries
 from strata.storage.engine import Database
-from strata.storage.memory_checks import listed_parameters, places_for, present_versions
+from strata.storage.memory_checks import listed_parameters, parted, places_for, present_versions
 from strata.storage.memory_queries import memories, stored
 from strata.storage.memory_rows import memory_of, version_of
 from strata.storage.memory_types import SqlTypeStore
 from strata.storage.refusals import record_refusal
 from strata.storage.rights import bypasses, parameters
+from strata.storage.statements import Statement
 from strata.storage.tables import memory_tombstones, memory_versions
 
 LEAST_NAMES = 4
@@ -42,15 +43,17 @@ class MemoryReads:
     def get_many(
         self, access: Access, memory_ids: Sequence[str], *, now: datetime, memory_types: Sequence[str] | None = None
     ) -> list[Memory]:
-        """Return those that are live and readable, in the order asked, in one statement.
+        """Return those that are live and readable, in the order asked, in one statement (a thousand ids in each).
 
         Only tables of ``memory_types`` are looked into, if the caller knows them.
         """
         if not memory_ids:
             return []
-        query = memories(self._known_types(memory_types), "many", bypass=bypasses(access))
-        rows = self._memories(query, parameters(access, now, the_memories=list(memory_ids)))
-        found = {memory.memory_id: memory for memory in rows}
+        types = self._known_types(memory_types)
+        found: dict[str, Memory] = {}
+        for places, listed in parted(memory_ids):
+            query = memories(types, "many", bypass=bypasses(access), places=places)
+            found |= {memory.memory_id: memory for memory in self._memories(query, parameters(access, now, **listed))}
         return [found[memory_id] for memory_id in memory_ids if memory_id in found]
 
     def present_versions(
@@ -62,8 +65,7 @@ class MemoryReads:
         types, places = self._known_types(memory_types), places_for(len(memory_ids))
         query = present_versions(types, places, bypass=bypasses(access))
         values = parameters(access, now, **listed_parameters(memory_ids, places))
-        rows = self._database.read(lambda connection: connection.execute(query, values).all())
-        return {row.memory_id: row.version for row in rows}
+        return dict(self._database.read(lambda connection: query.rows(connection, **values)))
 
     def view(self, access: Access, collections: Sequence[str], *, now: datetime) -> dict[str, CollectionView]:
         """Return the state of those collections that the agent may read; one statement for all.
@@ -94,8 +96,9 @@ class MemoryReads:
         """Return the live standing constraints of collections, most important and newest first."""
         if not collections:
             return []
-        query = memories(self._all_types(), "standing", bypass=bypasses(access))
-        found = self._memories(query, parameters(access, now, the_names=list(collections)))
+        places = places_for(len(collections), least=LEAST_NAMES)
+        query = memories(self._all_types(), "standing", bypass=bypasses(access), places=places)
+        found = self._memories(query, parameters(access, now, **listed_parameters(collections, places)))
         return sorted(found, key=lambda memory: (memory.importance, memory.said_at, memory.memory_id), reverse=True)
 
     def listed(
@@ -134,19 +137,21 @@ class MemoryReads:
         query = select(tombstone.fingerprint, tombstone.deleted_at).where(
             tombstone.tenant == tenant, tombstone.collection == collection, tombstone.fingerprint.in_(fingerprints)
         )
-        rows = self._rows(query.order_by(tombstone.deleted_at), {})
-        return {row["fingerprint"]: row["deleted_at"] for row in rows}
+        rows = self._database.read(lambda c: c.execute(query.order_by(tombstone.deleted_at)).all())
+        return {row.fingerprint: row.deleted_at for row in rows}
 
     def of_run(self, tenant: str, run_id: str) -> list[MemoryVersion]:
         """Return every version that a run wrote, in the order of memory and version."""
         version = memory_versions.c
         query = select(memory_versions).where(version.tenant == tenant, version.run_id == run_id)
-        return [version_of(row) for row in self._rows(query.order_by(version.memory_id, version.version), {})]
+        ordered = query.order_by(version.memory_id, version.version)
+        rows = self._database.read(lambda connection: connection.execute(ordered).mappings().all())
+        return [version_of(row) for row in rows]
 
-    def _rows(self, query: Select[Any], values: Mapping[str, Any]) -> Sequence[RowMapping]:
-        return self._database.read(lambda connection: connection.execute(query, values).mappings().all())
+    def _rows(self, query: Statement, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return self._database.read(lambda connection: query.records(connection, **values))
 
-    def _memories(self, query: Select[Any], values: Mapping[str, Any]) -> list[Memory]:
+    def _memories(self, query: Statement, values: Mapping[str, Any]) -> list[Memory]:
         return [memory_of(row) for row in self._rows(query, values)]
 
     def _all_types(self) -> tuple[MemoryType, ...]:
@@ -163,7 +168,7 @@ class MemoryReads:
             raise UnknownMemoryTypeError(fields={"memory_type": name})
         return found
 
-    def _view(self, row: RowMapping) -> CollectionView:
+    def _view(self, row: Mapping[str, Any]) -> CollectionView:
         lists = [names for names in (row["allowed_types"], row["declared_types"]) if names is not None]
         readable = tuple(name for name in self._types.all() if all(name in names for names in lists))
         return CollectionView(change_seq=row["change_seq"], purged_seq=row["purged_seq"], readable_types=readable)

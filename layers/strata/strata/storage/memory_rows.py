@@ -1,6 +1,7 @@
 """Rows of memory tables and of ``memory_versions``, and the records they hold."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,6 +19,9 @@ from strata.model.memories import (
 from strata.policy.digests import memory_digest, version_digest
 from strata.ports import MemoryDraft, MemoryEdit
 
+Row = Mapping[str, Any] | RowMapping
+"""The values of a row by the names of its columns."""
+
 PLAIN_COLUMNS = (
     "tenant memory_id collection agent_id content metadata ttl_seconds version standing safety importance said_at "
     "created_at updated_at expires_at superseded_by fingerprint digest run_id user_id confidence"
@@ -30,16 +34,15 @@ VERSION_COLUMNS = (
 ).split()
 
 
-def memory_of(row: RowMapping) -> Memory:
+def memory_of(row: Row) -> Memory:
     """Return the memory of a row, with its vector if the query asked for it."""
-    values = dict(row)
     return Memory(
-        **{name: values[name] for name in PLAIN_COLUMNS},
-        memory_type=values["memory_type"],
-        policy=AccessPolicy(read_agents=values["read_agents"], write_agents=values["write_agents"]),
-        status=MemoryStatus(values["status"]),
-        embedding=values.get("embedding"),
-        embedding_model=values["embedding_model"],
+        **{name: row[name] for name in PLAIN_COLUMNS},
+        memory_type=row["memory_type"],
+        policy=AccessPolicy(read_agents=row["read_agents"], write_agents=row["write_agents"]),
+        status=MemoryStatus(row["status"]),
+        embedding=row.get("embedding"),
+        embedding_model=row["embedding_model"],
     )
 
 
@@ -55,7 +58,7 @@ def memory_values(memory: Memory) -> dict[str, Any]:
     }
 
 
-def version_of(row: RowMapping) -> MemoryVersion:
+def version_of(row: Row) -> MemoryVersion:
     """Return the version of a row."""
     return MemoryVersion(
         **{name: row[name] for name in VERSION_COLUMNS},

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Insert, Table, Update, and_, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Table, and_, bindparam, delete, insert, select, update
 
 from strata.model.events import NewEvent
 from strata.model.memories import ChangeKind, Memory, MemoryStatus, MemoryVersion, collection_kind
@@ -21,7 +21,9 @@ from strata.storage.inserts import insert_missing
 from strata.storage.memory_queries import COLLECTION, MEMORY_ID
 from strata.storage.memory_rows import memory_values, version_values
 from strata.storage.rights import TENANT, bypasses, may, parameters
+from strata.storage.statements import Insert, Statement
 from strata.storage.tables import collections, memory_links, memory_tombstones, memory_versions
+from strata.storage.vectors import keep_vector
 
 EVENT_KINDS = {
     ChangeKind.INSERT: "memory.inserted",
@@ -38,11 +40,11 @@ EVENT_KINDS = {
 
 
 @lru_cache(maxsize=4)
-def _turn(*, bypass: bool, typed: bool) -> Update:
+def _turn(*, bypass: bool, typed: bool) -> Statement:
     wanted_type = bindparam("of_type", type_=Id()) if typed else None
     turn = update(collections).where(collections.c.tenant == TENANT, collections.c.name == COLLECTION)
     turn = turn.where(may("write", bypass=bypass, memory_type=wanted_type))
-    return turn.values(change_seq=collections.c.change_seq + 1)
+    return Statement(turn.values(change_seq=collections.c.change_seq + 1))
 
 
 def take_turn(
@@ -53,8 +55,8 @@ def take_turn(
     values: dict[str, Any] = {"in_tenant": access.tenant} if bypass else parameters(access, now)
     if typed and not bypass:
         values["of_type"] = memory_type
-    turn = connection.execute(_turn(bypass=bypass, typed=typed), {**values, "in_collection": collection})
-    return turn.rowcount == 1
+    met, _ = _turn(bypass=bypass, typed=typed).run(connection, in_collection=collection, **values)
+    return met == 1
 
 
 def make_collection(connection: Connection, tenant: str, name: str, now: datetime) -> None:
@@ -92,11 +94,12 @@ def write_first(
     links: tuple[tuple[str, str], ...],
     review: Review | None = None,
 ) -> None:
-    """Insert memory, version, links and event. Raises IntegrityError if the id is in use."""
-    connection.execute(_insertion(table), _row(memory))
-    connection.execute(_VERSION, version_values(version, ""))
+    """Insert memory, version, links and event. Raises one of ``Database.taken`` if the id is in use."""
+    keep_vector(connection, memory, version.created_at)
+    _insertion(table).run(connection, **_row(memory))
+    _VERSION.run(connection, **version_values(version, ""))
     if links:
-        connection.execute(insert(memory_links), [_link(memory, other, relation) for other, relation in links])
+        _LINKS.run(connection, [_link(memory, other, relation) for other, relation in links])
     append_event(connection, memory.tenant, change_event(memory, version, review), version.created_at)
 
 
@@ -112,15 +115,15 @@ def write_next(
 ) -> None:
     """Replace memory by its next version, wherever it lives now; add version and event.
 
-    Raises IntegrityError if the key was used for this memory before.
+    Raises one of ``Database.taken`` if the key was used for this memory before.
     """
     old, new = tables
     if old is new:
-        connection.execute(_replacement(old), {**_row(memory, restore_days), "the_memory": memory.memory_id})
+        _replacement(old).run(connection, **_row(memory, restore_days), the_memory=memory.memory_id)
     else:
         connection.execute(delete(old).where(old.c.tenant == memory.tenant, old.c.memory_id == memory.memory_id))
-        connection.execute(_insertion(new), _row(memory, restore_days))
-    connection.execute(_VERSION, version_values(version, key))
+        _insertion(new).run(connection, **_row(memory, restore_days))
+    _VERSION.run(connection, **version_values(version, key))
     _mind_tombstone(connection, memory, version)
     append_event(connection, memory.tenant, change_event(memory, version, review), memory.updated_at)
 
@@ -147,19 +150,22 @@ def change_event(memory: Memory, version: MemoryVersion, review: Review | None =
 
 
 # Statements are built once and run with parameters: building one costs more than running it.
-_VERSION = insert(memory_versions)
+_VERSION = Statement(insert(memory_versions), columns=[column.name for column in memory_versions.columns])
+_LINKS = Insert(memory_links, ("tenant", "memory_id", "other_id", "relation", "created_at"))
 _CHANGE_SEQ = select(collections.c.change_seq).where(collections.c.tenant == TENANT, collections.c.name == COLLECTION)
 
 
 @lru_cache(maxsize=64)
-def _insertion(table: Table) -> Insert:
-    return insert(table).values(change_seq=_CHANGE_SEQ.scalar_subquery())
+def _insertion(table: Table) -> Statement:
+    core = insert(table).values(change_seq=_CHANGE_SEQ.scalar_subquery())
+    return Statement(core, columns=[column.name for column in table.columns])
 
 
 @lru_cache(maxsize=64)
-def _replacement(table: Table) -> Update:
+def _replacement(table: Table) -> Statement:
     own = and_(table.c.tenant == TENANT, table.c.memory_id == MEMORY_ID)
-    return update(table).where(own).values(change_seq=_CHANGE_SEQ.scalar_subquery())
+    core = update(table).where(own).values(change_seq=_CHANGE_SEQ.scalar_subquery())
+    return Statement(core, columns=[column.name for column in table.columns])
 
 
 def _row(memory: Memory, restore_days: int = 0) -> dict[str, Any]:
@@ -179,14 +185,8 @@ def purge_at(memory: Memory, restore_days: int) -> datetime | None:
     return kept_until if memory.expires_at is None else min(kept_until, memory.expires_at)
 
 
-def _link(memory: Memory, other_id: str, relation: str) -> dict[str, Any]:
-    return {
-        "tenant": memory.tenant,
-        "memory_id": memory.memory_id,
-        "other_id": other_id,
-        "relation": relation,
-        "created_at": memory.created_at,
-    }
+def _link(memory: Memory, other_id: str, relation: str) -> tuple[object, ...]:
+    return (memory.tenant, memory.memory_id, other_id, relation, memory.created_at)
 
 
 def _mind_tombstone(connection: Connection, memory: Memory, version: MemoryVersion) -> None:

@@ -8,7 +8,7 @@ The driver's errors pass through; ``Database`` knows them.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 from sqlalchemy import SelectBase, Table, UpdateBase
 from sqlalchemy.engine import Connection, Dialect
@@ -21,36 +21,46 @@ Convert = Callable[[Any], Any] | None
 @dataclass(frozen=True, slots=True)
 class _Compiled:
     text: str
-    order: tuple[str, ...] | None
-    """The parameters by position; None if the driver takes them by name."""
+    order: tuple[str, ...]
+    """The parameters by position; none if the driver takes them by name."""
     fixed: Mapping[str, Any]
-    binds: Mapping[str, Convert]
-    results: tuple[Convert, ...]
+    """What is the same at every call, as the driver takes it."""
+    binds: tuple[tuple[str, Convert], ...]
+    results: tuple[tuple[int, Callable[[Any], Any]], ...]
+    """The columns that are not as the driver gives them."""
 
     def arguments(self, values: Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
-        given = {name: _converted(values.get(name, self.fixed[name]), convert) for name, convert in self.binds.items()}
-        return given if self.order is None else tuple(given[name] for name in self.order)
+        given = dict(self.fixed)
+        for name, convert in self.binds:
+            given[name] = values[name] if convert is None else convert(values[name])
+        return [given[name] for name in self.order] if self.order else given
+
+    def converted(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        values = list(row)
+        for place, convert in self.results:
+            values[place] = convert(values[place])
+        return tuple(values)
 
 
 class Statement:
-    """A Core statement with named parameters (``bindparam``)."""
+    """A Core statement with named parameters (``bindparam``); one that writes may take ``columns`` by their names."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, *, columns: Sequence[str] | None = None) -> None:
         self._core = core
+        self._columns = columns
         self._compiled: dict[str, _Compiled] = {}
+
+    def records(self, connection: Connection, **values: object) -> list[dict[str, Any]]:
+        """Run a SELECT and return its rows by the names of the columns."""
+        return [dict(zip(self._names, row, strict=True)) for row in self.rows(connection, **values)]
 
     def rows(self, connection: Connection, **values: object) -> list[tuple[Any, ...]]:
         """Run a SELECT and return its rows, converted."""
         compiled = self._for(connection.dialect)
         cursor = connection.connection.cursor()
         cursor.execute(compiled.text, compiled.arguments(values))
-        results = compiled.results
-        if not any(results):
-            return list(cursor.fetchall())
-        return [
-            tuple([value if convert is None else convert(value) for value, convert in zip(row, results, strict=True)])
-            for row in cursor.fetchall()
-        ]
+        rows = cursor.fetchall()
+        return [compiled.converted(row) for row in rows] if compiled.results else list(rows)
 
     def run(self, connection: Connection, **values: object) -> tuple[int, int]:
         """Run a statement that changes rows; return how many it met, and MySQL's LAST_INSERT_ID if it set that."""
@@ -59,16 +69,24 @@ class Statement:
         cursor.execute(compiled.text, compiled.arguments(values))
         return int(cursor.rowcount), int(cursor.lastrowid or 0)
 
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self._core.selected_columns.keys()) if _reads(self._core) else ()
+
     def _for(self, dialect: Dialect) -> _Compiled:
         if dialect.name not in self._compiled:
-            self._compiled[dialect.name] = _compile(self._core, dialect)
+            self._compiled[dialect.name] = _compile(self._core, dialect, self._columns)
         return self._compiled[dialect.name]
 
 
 class Insert:
-    """An INSERT of many rows in one round trip; values of ``ready`` columns are given as the driver takes them."""
+    """An INSERT of many rows in one round trip; values of ``ready`` columns are given as the driver takes them.
 
-    def __init__(self, table: Table, columns: Sequence[str], *, ready: Sequence[str] = ()) -> None:
+    With ``once`` rows whose primary key is taken stay as they are.
+    """
+
+    def __init__(self, table: Table, columns: Sequence[str], *, ready: Sequence[str] = (), once: bool = False) -> None:
+        self._once = once
         self._table = table
         self._columns = tuple(columns)
         self._ready = frozenset(ready)
@@ -82,11 +100,19 @@ class Insert:
         values = tuple(
             _converted(value, convert) for row in rows for value, convert in zip(row, converters, strict=True)
         )
-        connection.connection.cursor().execute(self._head + ", ".join([one] * len(rows)), values)
+        text = (
+            self._head + ", ".join([one] * len(rows)) + (self._unless_taken(connection.dialect) if self._once else "")
+        )
+        connection.connection.cursor().execute(text, values)
 
     @cached_property
     def _head(self) -> str:
         return f"INSERT INTO {self._table.name} ({', '.join(self._columns)}) VALUES "  # noqa: S608 our own names
+
+    def _unless_taken(self, dialect: Dialect) -> str:
+        """MySQL's IGNORE would also swallow what is no repeat."""
+        key = next(iter(self._table.primary_key.columns)).name
+        return " ON CONFLICT DO NOTHING" if dialect.name == "sqlite" else f" ON DUPLICATE KEY UPDATE {key} = {key}"
 
     def _for(self, dialect: Dialect) -> tuple[Convert, ...]:
         if dialect.name not in self._converters:
@@ -96,17 +122,25 @@ class Insert:
         return self._converters[dialect.name]
 
 
-def _compile(core: Core, dialect: Dialect) -> _Compiled:
-    compiled: Any = core.compile(dialect=dialect)
+def _compile(core: Core, dialect: Dialect, columns: Sequence[str] | None) -> _Compiled:
+    compiled: Any = core.compile(dialect=dialect, column_keys=columns)
+    binds = {name: (bound, _to_driver(bound.type, dialect)) for bound, name in compiled.bind_names.items()}
+    results = [_from_driver(column.type, dialect) for column in core.selected_columns] if _reads(core) else []
     return _Compiled(
         text=compiled.string,
-        order=tuple(compiled.positiontup) if compiled.positiontup else None,
-        fixed=compiled.params,
-        binds={name: _to_driver(bound.type, dialect) for bound, name in compiled.bind_names.items()},
-        results=tuple(_from_driver(column.type, dialect) for column in core.selected_columns)
-        if isinstance(core, SelectBase)
-        else (),
+        order=tuple(compiled.positiontup or ()),
+        fixed={
+            name: _converted(compiled.params[name], convert)
+            for name, (bound, convert) in binds.items()
+            if not bound.required
+        },
+        binds=tuple((name, convert) for name, (bound, convert) in binds.items() if bound.required),
+        results=tuple((place, convert) for place, convert in enumerate(results) if convert is not None),
     )
+
+
+def _reads(core: Core) -> TypeGuard[SelectBase]:
+    return isinstance(core, SelectBase)
 
 
 def _converted(value: Any, convert: Convert) -> Any:  # noqa: ANN401 whatever a column holds

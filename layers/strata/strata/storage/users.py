@@ -50,7 +50,7 @@ class SqlUserStore:
         """Return every memory in the user's layer or about the user, in any state, in the order of ids."""
         query = stored(tuple(self._types.all().values()), "about")
         values = {"in_tenant": tenant, "in_collection": user_layer(user_id), "the_user": user_id}
-        rows = self._database.read(lambda connection: connection.execute(query, values).mappings().all())
+        rows = self._database.read(lambda connection: query.records(connection, **values))
         return sorted((memory_of(row) for row in rows), key=lambda memory: memory.memory_id)
 
     def quarantined(self, tenant: str, user_id: str) -> list[Quarantined]:
