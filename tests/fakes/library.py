@@ -148,9 +148,10 @@ class Shelf:
         """Profiles and keys."""
         return Agents(self.agent_store, self.clock)
 
-    def beside(self, access: Access, draft: MemoryDraft, top_k: int) -> list[Hit]:
+    def beside(self, access: Access, draft: MemoryDraft, top_k: int, threshold: float) -> list[Hit]:
         """Return memories that share characters with one about to be stored."""
-        return self.search(access, draft.collection, draft.content, [draft.memory_type], top_k)
+        hits = self.search(access, draft.collection, draft.content, [draft.memory_type], top_k)
+        return [hit for hit in hits if hit.score >= threshold]
 
     def search(self, access: Access, collection: str, text: str, types: Sequence[str], top_k: int) -> list[Hit]:
         """Return memories that share characters with the text."""

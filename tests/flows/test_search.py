@@ -312,10 +312,11 @@ def test_texts_close_to_one_about_to_be_stored_are_on_their_own_scale(shelf: Sea
     shelf.keep("b", "用户不吃香菜", memory_type="temporary_constraint")
     shelf.keep("c", "The family has an orange cat")
     draft = shelf.draft("new", "用户不吃香菜")
-    hits = shelf.searching.similar(shelf.access("cook"), draft, 5)
+    hits = shelf.searching.similar(shelf.access("cook"), draft, 5, 0.0)
     assert hits[0].memory.content == "用户不吃香菜"
     assert hits[0].score > 0.95
     assert all(hit.score < 0.85 for hit in hits[1:])
+    assert shelf.searching.similar(shelf.access("cook"), draft, 5, 0.85) == hits[:1]
 
 
 def test_only_so_many_collections_are_kept(shelf: Searched) -> None:

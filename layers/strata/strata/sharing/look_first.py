@@ -11,8 +11,8 @@ from typing import Protocol
 from strata.model.memories import Hit, Memory
 from strata.ports import Access, MemoryDraft
 
-Search = Callable[[Access, MemoryDraft, int], list[Hit]]
-"""(access, draft, top k) → what is stored beside it and the agent may read, best first, with calibrated scores."""
+Search = Callable[[Access, MemoryDraft, int, float], list[Hit]]
+"""(access, draft, top k, least calibrated score) → what is stored beside it and the agent may read, best first."""
 
 
 class Verdict(Protocol):
@@ -50,16 +50,13 @@ class LookFirst:
         """Return what a draft repeats and what it is close to."""
         same: Memory | None = None
         links: list[tuple[str, str]] = []
-        for old in self._candidates(access, draft):
+        for old in [hit.memory for hit in self._search(access, draft, self._top_k, self._similarity)]:
             kind = str(self._decide(old.content, draft.content).kind)
             if kind == "merge" and same is None and _interchangeable(old, draft, access):
                 same = old
             else:
                 links.append((old.memory_id, RELATIONS.get(kind, CLOSE)))
         return Found(same=same, links=tuple(links))
-
-    def _candidates(self, access: Access, draft: MemoryDraft) -> list[Memory]:
-        return [hit.memory for hit in self._search(access, draft, self._top_k) if hit.score >= self._similarity]
 
 
 def _interchangeable(old: Memory, draft: MemoryDraft, access: Access) -> bool:

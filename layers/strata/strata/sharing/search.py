@@ -103,7 +103,7 @@ class SearchLibrary:
         notes = (SEMANTIC_UNAVAILABLE,) if lacks_meaning else ()
         return ProviderHits(hits=tuple(found.hit for found in hits), notes=notes)
 
-    def similar(self, access: Access, draft: MemoryDraft, top_k: int) -> list[Hit]:
+    def similar(self, access: Access, draft: MemoryDraft, top_k: int, threshold: float) -> list[Hit]:
         """Return memories of the collection and type of one about to be stored that are close to it.
 
         Repeats are included. Scores are on the scale of stored texts against each other, where paraphrases reach 0.85.
@@ -115,7 +115,7 @@ class SearchLibrary:
         query = self._query(access, draft.content, vector, frozenset(), passage=True)
         product = replace(access, system=True)
         ask = self._ask(product, [draft.collection], [draft.memory_type], query, SearchMode.HYBRID)
-        return [found.hit for found in self._hits(replace(ask, access=access), top_k, 0.0)]
+        return [found.hit for found in self._hits(replace(ask, access=access), top_k, threshold)]
 
     def _query(
         self, access: Access, text: str, vector: bytes | None, tags: frozenset[Tag], *, passage: bool = False

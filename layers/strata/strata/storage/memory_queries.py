@@ -11,7 +11,20 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, exists, literal, or_, select, true, union_all
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    union_all,
+)
 
 from strata.model.memories import MemoryType
 from strata.storage.columns import COLLECTION_BYTES, Id, Names
@@ -171,12 +184,16 @@ def _changed(table: FromClause) -> ColumnElement[bool]:
 
 
 def _twin(table: FromClause) -> ColumnElement[bool]:
-    """A live memory that says the same, about the same user, to the same agents."""
+    """A live memory that says the same, about the same user, to the same agents.
+
+    The user stands inside a function because SQLite, which has no statistics, may else go through all that is about one
+    user instead of the few with the fingerprint.
+    """
     return and_(
         table.c.tenant == TENANT,
         table.c.collection == COLLECTION,
         table.c.fingerprint == bindparam("the_fingerprint"),
-        table.c.user_id == USER,
+        func.coalesce(table.c.user_id, "") == USER,
         table.c.read_agents.is_not_distinct_from(bindparam("the_readers", type_=Names())),
         table.c.write_agents.is_not_distinct_from(bindparam("the_writers", type_=Names())),
         live(table),
