@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from itertools import product
+from itertools import combinations, product
 from math import log
 from pathlib import Path
 
@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from strata.dedup import Profiles, Proposal, Signal, Thresholds, normalise, propose
+from strata.dedup.bitsets import Shared, positions
+from strata.dedup.characters import CharacterIndex
 from strata.dedup.explanations import difference
+from strata.dedup.guard import UNPROVEN, decide, may_contradict
 from strata.dedup.holders import other_holder
-from strata.dedup.opposition import may_clash
+from strata.dedup.opposition import clash, may_clash
 from strata.dedup.oppositions import oppositions
 from strata.dedup.reading import read
+from strata.dedup.sameness import extends, same_reading
 from strata.dedup.shelf import Shelf
 from strata.dedup.topics import topic_of
 from strata.dedup.values import other_value
@@ -26,9 +30,12 @@ THRESHOLDS = Thresholds()
 LIMIT = 5
 
 
+def pairs(name: str) -> list[tuple[str, str]]:
+    return [(pair["old"], pair["new"]) for pair in json.loads((DATA / name).read_text(encoding="utf-8"))]
+
+
 def labelled() -> list[str]:
-    pairs = json.loads((DATA / "dedup_pairs.json").read_text(encoding="utf-8"))
-    return [pair[side] for pair in pairs for side in ("old", "new")]
+    return [text for pair in pairs("dedup_pairs.json") for text in pair]
 
 
 def plainly(new: str, stored: list[str]) -> list[Proposal]:
@@ -115,6 +122,79 @@ def test_no_contradiction_is_passed_over(texts: list[str]) -> None:
             rest = difference(left, right)
             assert other_value(left, right, rest) is None
             assert other_holder(left, right, rest) is None
+
+
+def contradicts(old: str, new: str) -> bool:
+    """By the slow way: every clause against every other."""
+    return any(clash(one, other) for one, other in product(read(old).clauses, read(new).clauses))
+
+
+def repeats(old: str, new: str) -> bool:
+    one, other = read(old), read(new)
+    return same_reading(one, other) or extends(one, other) or extends(other, one)
+
+
+@pytest.mark.parametrize("name", ["dedup_pairs.json", "dedup_pairs_own.json", "dedup_pairs_free.json"])
+def test_no_labelled_pair_is_passed_over_by_what_its_clauses_hold_together(name: str) -> None:
+    found = [pair for pair in pairs(name) if contradicts(*pair)]
+    assert found
+    assert [pair for pair in found if not may_contradict(read(pair[0]), read(pair[1]))] == []
+
+
+def test_no_two_labelled_texts_are_passed_over_by_what_their_clauses_hold_together() -> None:
+    readings = [read(text) for text in labelled()]
+    passed_over = [(one, other) for one, other in combinations(readings, 2) if not may_contradict(one, other)]
+    assert len(passed_over) > len(readings)
+    for one, other in passed_over:
+        found = [clash(ours, theirs) for ours, theirs in product(one.clauses, other.clauses)]
+        assert not any(found), (one.text, other.text)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(labelled()) | MADE_UP, st.sampled_from(labelled()) | MADE_UP)
+def test_what_is_decided_unproven_is_so_by_the_slow_way(old: str, new: str) -> None:
+    is_unproven = normalise(old) != normalise(new) and not contradicts(old, new) and not repeats(old, new)
+    assert (decide(old, new) is UNPROVEN) is is_unproven
+
+
+BITS = st.sets(st.integers(0, 200), max_size=60)
+
+
+@given(st.lists(BITS, max_size=20))
+def test_positions_are_counted_as_one_by_one(sets: list[set[int]]) -> None:
+    shared = Shared([sum(1 << place for place in each) for each in sets])
+    counts = Counter(place for each in sets for place in each)
+    assert shared.most == max(counts.values(), default=0)
+    for count in range(1, len(sets) + 2):
+        assert list(positions(shared.at_least(count))) == sorted(place for place in counts if counts[place] >= count)
+        assert set(positions(shared.exactly(count))) == {place for place in counts if counts[place] == count}
+
+
+@given(st.lists(MADE_UP.map(normalise), max_size=30), MADE_UP.map(normalise), st.data())
+def test_only_what_is_known_is_left_out(texts: list[str], text: str, data: st.DataObject) -> None:
+    index = CharacterIndex(texts)
+    known = set(data.draw(st.lists(st.integers(0, max(0, len(texts) - 1)))))
+    near = index.near(text, THRESHOLDS.characters, len(texts) + 1)
+    assert index.near(text, THRESHOLDS.characters, len(texts) + 1, known) == [
+        each for each in near if each[0] not in known
+    ]
+    edited = set(index.few_edits_away(text, THRESHOLDS.edits, THRESHOLDS.short))
+    assert set(index.few_edits_away(text, THRESHOLDS.edits, THRESHOLDS.short, known)) == edited - known
+
+
+def test_a_kept_clause_is_one_object_wherever_it_stands() -> None:
+    """What is kept of thousands of texts is looked through by the collector whenever much is new."""
+    one, other = read("用户喜欢绿茶，第1次"), read("用户喜欢绿茶，第2次")
+    assert one.clauses[0] is other.clauses[0]
+    assert one.clauses[1].limits is other.clauses[1].limits is one.clauses[0].limits
+
+
+def test_a_clause_without_people_or_condition_of_its_own_takes_those_in_front() -> None:
+    """The same words, read behind others: what is kept is kept for what stood in front, too."""
+    alone, behind, supposed = read("不能久站"), read("妈妈膝盖不好，不能久站"), read("如果妈妈膝盖不好，不能久站")
+    assert alone.clauses[-1].people != behind.clauses[-1].people == {"MOTHER"}
+    assert not behind.clauses[-1].moods
+    assert supposed.clauses[-1].moods == {"IF"}
 
 
 def test_an_index_is_made_once_for_the_same_texts() -> None:

@@ -55,7 +55,7 @@ class Finding:
 
 
 Findings = Mapping[tuple[str, str], Finding]
-"""By (proposal key, entry id)."""
+"""By (proposal key, entry id); what is not among them is near at most."""
 
 
 class Board:
@@ -66,7 +66,7 @@ class Board:
         self._live = {entry.id: entry for entry in entries}
         self._findings: defaultdict[str, dict[str, Finding]] = defaultdict(dict)
         for (key, entry_id), finding in findings.items():
-            if finding.relation is not Relation.NEAR:  # decides nothing, and nearly all are
+            if finding.relation is not Relation.NEAR:  # decides nothing
                 self._findings[key][entry_id] = finding
         self._leaves = leaves
         self._proposals: dict[str, Proposal] = {}

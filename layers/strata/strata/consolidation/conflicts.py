@@ -67,7 +67,7 @@ class Conflicts:
         deleted: dict[str, datetime],
     ) -> list[PlannedWrite]:
         leaves = external(self._provider_for(run.tenant, run.agent_id)) is not None
-        board = Board(group.entries, findings, leaves=leaves)
+        board = Board(group.entries(findings), findings, leaves=leaves)
         for proposal in group.proposals:
             if proposal.quarantine:
                 board.set_aside(proposal, WriteAction.QUARANTINE, proposal.quarantine)

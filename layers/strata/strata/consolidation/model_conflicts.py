@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from strata.consolidation import prompts
-from strata.consolidation.board import Entry, Finding, Relation
+from strata.consolidation.board import Entry, Finding, Findings, Relation
 from strata.consolidation.fields import integers
 from strata.consolidation.parse import items_of
 from strata.consolidation.proposals import Proposal
@@ -63,7 +63,7 @@ class _Question:
     letter: str
     proposal: Proposal
     offered: Mapping[int, Entry]
-    findings: Mapping[tuple[str, str], Finding]
+    findings: Findings
 
 
 class ModelConflicts:
@@ -108,7 +108,7 @@ def _questions(groups: Sequence[Held]) -> list[_Question]:
     for group in groups:
         for proposal in group.proposals:
             near = group.near(proposal)[:MOST_NEAR]
-            open_ones = [entry for entry in near if group.findings[proposal.key, entry.id].relation not in _PROVEN]
+            open_ones = [entry for entry in near if _relation(group.findings, proposal, entry) not in _PROVEN]
             if len(open_ones) < len(near) or not open_ones or len(questions) == len(_LETTERS):
                 continue  # proven already, or nothing near
             offered = {number + place: entry for place, entry in enumerate(open_ones)}
@@ -155,7 +155,12 @@ def _changed(question: _Question, relation: Relation, targets: Sequence[int]) ->
     for number, entry in question.offered.items():
         pair = (question.proposal.key, entry.id)
         found = relation if number in named else Relation.NEAR
-        if found is Relation.SAME and question.findings[pair].relation is Relation.AGAINST:
+        if found is Relation.SAME and _relation(question.findings, question.proposal, entry) is Relation.AGAINST:
             continue  # the guard's veto
         changed[pair] = Finding(relation=found, reason=f"model: {found.value}")
     return changed
+
+
+def _relation(findings: Findings, proposal: Proposal, entry: Entry) -> Relation:
+    found = findings.get((proposal.key, entry.id))
+    return Relation.NEAR if found is None else found.relation

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from strata.consolidation.board import Finding, Relation
 from strata.dedup.guard import UNPROVEN, Keep, PairDecision, PairKind, decide
 from strata.dedup.shelf import Shelf
-from strata.dedup.similarity import Thresholds, propose_batch
+from strata.dedup.similarity import Profiles, Thresholds, propose
 
 MOST_PROPOSED = 20
 """Stored texts looked at for one new one."""
@@ -28,23 +28,25 @@ class Pairs:
         """Return (place in new, place in stored) of pairs that may have to do with each other."""
         if not new or not stored:
             return []
-        found = propose_batch(new, _SHELF.profiles(stored), limit=MOST_PROPOSED, thresholds=self._thresholds)
-        return [(place, proposal.place) for place, proposals in enumerate(found) for proposal in proposals]
+        profiles = _SHELF.profiles(stored)
+        return [(place, old) for place, text in enumerate(new) for old in self._places(text, profiles)]
 
     def proposed_within(self, texts: Sequence[str]) -> list[tuple[int, int]]:
         """Return pairs of places within one batch, the lower first."""
         if len(texts) <= FEW:
             return [(one, other) for other in range(len(texts)) for one in range(other)]
-        found = propose_batch(texts, texts, limit=MOST_PROPOSED, thresholds=self._thresholds)
-        pairs = {
-            tuple(sorted((place, proposal.place))) for place, proposals in enumerate(found) for proposal in proposals
-        }
-        return sorted((one, other) for one, other in pairs if one != other)
+        profiles = Profiles(texts)
+        found = ((place, other) for place, text in enumerate(texts) for other in self._places(text, profiles))
+        return sorted({(min(pair), max(pair)) for pair in found if pair[0] != pair[1]})
+
+    def _places(self, text: str, profiles: Profiles) -> list[int]:
+        found = propose(text, profiles, limit=MOST_PROPOSED, thresholds=self._thresholds)
+        return [proposal.place for proposal in found]
 
     def compared(self, old: str, new: str) -> Finding:
         """Return how ``new`` stands to ``old``, which was said before it."""
         decision = decide(old, new)
-        if decision.kind is PairKind.DISTINCT:
+        if decision is UNPROVEN or decision.kind is PairKind.DISTINCT:
             return _STRANGERS
         words = f" ({', '.join(decision.evidence)})" if decision.evidence else ""
         return Finding(relation=_relation(decision), reason=f"{decision.kind.value}: {decision.reason}{words}")

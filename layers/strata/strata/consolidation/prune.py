@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from strata.consolidation.board import Entry, Finding, Relation, entry_of
+from strata.consolidation.board import Entry, Finding, Findings, Relation, entry_of
 from strata.consolidation.lookup import Lookup, Stored
 from strata.consolidation.pairs import Pairs
 from strata.consolidation.proposals import Proposal
@@ -22,13 +22,21 @@ class Held:
     collection: str
     memory_type: str
     proposals: tuple[Proposal, ...]
-    entries: tuple[Entry, ...]
-    """The stored ones that are anything to one of the proposals."""
-    findings: Mapping[tuple[str, str], Finding]
+    stored: Sequence[Stored]
+    places: Mapping[str, Sequence[int]]
+    """By key of a proposal where the ``stored`` ones stand that are worth a look beside it."""
+    findings: Findings
+    """What is more than alike, among the proposals too."""
 
     def near(self, proposal: Proposal) -> list[Entry]:
-        """Return the stored entries that are anything to a proposal."""
-        return [entry for entry in self.entries if (proposal.key, entry.id) in self.findings]
+        """Return the stored entries that are worth a look beside a proposal, in the order in which they are listed."""
+        return [_stored(self.stored[place]) for place in sorted(self.places.get(proposal.key, ()))]
+
+    def entries(self, findings: Findings) -> list[Entry]:
+        """Return the stored entries that are anything to one of the proposals by ``findings``."""
+        telling = {entry_id for (_, entry_id), finding in findings.items() if finding.relation is not Relation.NEAR}
+        looked_at = sorted({place for places in self.places.values() for place in places})
+        return [_stored(self.stored[place]) for place in looked_at if self.stored[place].memory.memory_id in telling]
 
 
 class Prune:
@@ -48,33 +56,51 @@ class Prune:
     def _held(self, run: Run, collection: str, memory_type: str, group: Sequence[Proposal], now: datetime) -> Held:
         stored = self._lookup(run, collection, memory_type, now=now)
         batch = [entry_of(proposal) for proposal in group]
-        near = self._pairs.proposed([proposal.content for proposal in group], [item.memory.content for item in stored])
-        entries = {old: _stored(stored[old]) for old in sorted({old for _, old in near})}
-        findings = {(batch[new].id, entries[old].id): self._finding(batch[new], entries[old]) for new, old in near}
+        near = self._pairs.proposed([entry.content for entry in batch], [item.memory.content for item in stored])
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for new, old in near:
+            places[batch[new].id].append(old)
         return Held(
             collection=collection,
             memory_type=memory_type,
             proposals=tuple(group),
-            entries=tuple(entries.values()),
-            findings=findings | self._batch_findings(batch),
+            stored=stored,
+            places=places,
+            findings=self._stored_findings(batch, stored, near) | self._batch_findings(batch),
         )
 
-    def _batch_findings(self, batch: Sequence[Entry]) -> dict[tuple[str, str], Finding]:
-        near = self._pairs.proposed_within([entry.content for entry in batch])
-        ordered = ((max(pair), min(pair)) for pair in near)
-        return {(batch[new].id, batch[old].id): self._finding(batch[new], batch[old]) for new, old in ordered}
+    def _stored_findings(
+        self, batch: Sequence[Entry], stored: Sequence[Stored], near: Sequence[tuple[int, int]]
+    ) -> dict[tuple[str, str], Finding]:
+        found: dict[tuple[str, str], Finding] = {}
+        for new, old in near:
+            entry, memory = batch[new], stored[old].memory
+            finding = self._finding(entry.content, memory.content, later=entry.order >= (memory.said_at, 0))
+            if finding.relation is not Relation.NEAR:  # decides nothing, and nearly all are
+                found[entry.id, memory.memory_id] = finding
+        return found
 
-    def _finding(self, new: Entry, old: Entry) -> Finding:
+    def _batch_findings(self, batch: Sequence[Entry]) -> dict[tuple[str, str], Finding]:
+        found: dict[tuple[str, str], Finding] = {}
+        for pair in self._pairs.proposed_within([entry.content for entry in batch]):
+            entry, other = batch[max(pair)], batch[min(pair)]
+            finding = self._finding(entry.content, other.content, later=entry.order >= other.order)
+            if finding.relation is not Relation.NEAR:
+                found[entry.id, other.id] = finding
+        return found
+
+    def _finding(self, new: str, old: str, *, later: bool) -> Finding:
         """The guard reads two statements in the order in which they were said."""
-        if new.order >= old.order:
-            return self._pairs.compared(old.content, new.content)
-        return _turned(self._pairs.compared(new.content, old.content))
+        return self._pairs.compared(old, new) if later else _turned(self._pairs.compared(new, old))
 
 
 def _turned(finding: Finding) -> Finding:
     """Say of the earlier statement what was found of the later one."""
-    turned = {Relation.WITHIN: Relation.BEYOND, Relation.BEYOND: Relation.WITHIN}
-    return replace(finding, relation=turned.get(finding.relation, finding.relation))
+    turned = _TURNED.get(finding.relation)
+    return finding if turned is None else replace(finding, relation=turned)
+
+
+_TURNED = {Relation.WITHIN: Relation.BEYOND, Relation.BEYOND: Relation.WITHIN}
 
 
 def _stored(item: Stored) -> Entry:

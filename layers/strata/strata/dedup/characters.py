@@ -4,20 +4,13 @@ For every character there is one long integer with a bit per text. Adding those 
 bit plane, counts for ten thousand texts in some thirty operations what comparing set by set takes ten thousand for.
 """
 
-import re
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from math import ceil
-from typing import TypeVar
+from typing import NamedTuple
 
-Scores = list[tuple[float, int, int]]
-_Key = TypeVar("_Key", bound=Hashable)
+from strata.dedup.bitsets import Shared, bitsets, positions, without
 
-_FEW_BITS = 8
-_NOT_EMPTY = re.compile(rb"[^\0]")
-_BITS = tuple(tuple(bit for bit in range(8) if octet >> bit & 1) for octet in range(256))
-"""By octet the places of its bits."""
 _BLANK = frozenset(" ,?")
 _SLACK = 1e-9
 """So that 0.7 of ten is seven."""
@@ -28,67 +21,72 @@ class CharacterIndex:
 
     def __init__(self, texts: Sequence[str]) -> None:
         """Index ``texts``, some 15 µs each."""
-        self._sets = [characters(text) for text in texts]
-        self._members = _bitsets(dict(enumerate(self._sets)))
-        self._sizes = _bitsets({index: (len(each),) for index, each in enumerate(self._sets) if each})
-        self._lengths = _bitsets({index: (len(text),) for index, text in enumerate(texts) if text})
+        sets = [characters(text) for text in texts]
+        self._members = bitsets(dict(enumerate(sets)))
+        self._sizes = bitsets({index: (len(each),) for index, each in enumerate(sets) if each})
+        self._lengths = bitsets({index: (len(text),) for index, text in enumerate(texts) if text})
         self._known_smaller: dict[int, int] = {}
-        self._known_scores: dict[tuple[int, float], Scores] = {}
+        self._known_reach: dict[tuple[int, float], _Reach] = {}
+        self._known_lengths: dict[tuple[int, float, int], dict[int, int]] = {}
         self._latest: tuple[str, int, Shared] = "", 0, Shared(())
 
-    def near(self, text: str, threshold: float, limit: int) -> list[tuple[int, float]]:
-        """Index and Jaccard index of the best ``limit`` texts that reach ``threshold`` (above 0), best first."""
+    def near(self, text: str, threshold: float, limit: int, known: Iterable[int] = ()) -> list[tuple[int, float]]:
+        """Index and Jaccard index of the best ``limit`` texts, those ``known`` apart, that reach ``threshold`` (above
+        0), best first.
+        """
         size, shared = self._shared(text)
+        reach = self._reach(size, threshold)
+        fitting = _fitting(reach, shared, without(shared.at_least(reach.enough), known))
         near: list[tuple[int, float]] = []
-        for score, its_size, count in self._scores(size, threshold):
-            if count > shared.most:
-                continue
-            found = self._sizes[its_size] & shared.exactly(count)
-            if found:
+        for score, its_size, count in reach.scores if fitting else ():
+            if its_size in fitting and (found := fitting[its_size] & shared.exactly(count)):
                 near += [(index, score) for index in islice(positions(found), limit - len(near))]
                 if len(near) == limit:
                     break
         return near
 
-    def holding(self, text: str) -> Iterator[int]:
+    def holding(self, text: str) -> Iterable[int]:
         """The texts that have all of ``text``'s characters, in order; ``text`` must have some."""
         size, shared = self._shared(text)
         return positions(shared.at_least(size))
 
-    def _scores(self, size: int, threshold: float) -> Scores:
-        """Every score a set of ``size`` can have, with the size and the overlap that make it, best first."""
-        known = self._known_scores.get((size, threshold))
+    def _reach(self, size: int, threshold: float) -> "_Reach":
+        known = self._known_reach.get((size, threshold))
         if known is None:
-            known = self._known_scores[size, threshold] = sorted(
-                (
-                    (count / (size + its_size - count), its_size, count)
-                    for its_size in self._sizes
-                    for count in range(_overlap(size, its_size, threshold), min(size, its_size) + 1)
-                ),
-                reverse=True,
-            )
+            known = self._known_reach[size, threshold] = _reach(size, self._sizes, threshold)
         return known
 
-    def few_edits_away(self, text: str, similarity: float, longest: int) -> Iterator[int]:
-        """The texts of at most ``longest`` characters that may be edited into ``text``: each edit puts one character
-        in the place of one, so that only as many of either set may be without counterpart in the other.
+    def few_edits_away(self, text: str, similarity: float, longest: int, known: Iterable[int] = ()) -> Iterable[int]:
+        """The texts of at most ``longest`` characters, those ``known`` apart, that may be edited into ``text``: each
+        edit puts one character in the place of one, so that only as many of either set may be without counterpart in
+        the other.
         """
-        (size, shared), length = self._shared(text), len(text)
-        fitting: defaultdict[int, int] = defaultdict(int)
-        for its_length in range(max(1, ceil(length * similarity - _SLACK)), min(longest, int(length / similarity)) + 1):
-            edits = int(max(length, its_length) * (1 - similarity) + _SLACK)
-            fitting[edits] |= self._lengths.get(its_length, 0)
+        (size, shared), fitting = self._shared(text), self._of_like_length(len(text), similarity, longest)
+        possible = without(shared.at_least(max(1, size - max(fitting, default=0))), known)
         found = 0
-        for edits, texts in fitting.items():
-            if texts := texts & shared.at_least(max(1, size - edits)):
+        for edits, texts in fitting.items() if possible else ():
+            if texts := texts & possible & shared.at_least(max(1, size - edits)):
                 found |= texts & self._few_missing(shared, size, edits)
         return positions(found)
 
-    def _few_missing(self, shared: "Shared", size: int, edits: int) -> int:
+    def _of_like_length(self, length: int, similarity: float, longest: int) -> dict[int, int]:
+        """By number of edits the texts that as many may turn into one of ``length``, by their lengths alone."""
+        known = self._known_lengths.get((length, similarity, longest))
+        if known is None:
+            known = self._known_lengths[length, similarity, longest] = {}
+            shortest, most = max(1, ceil(length * similarity - _SLACK)), min(longest, int(length / similarity + _SLACK))
+            for its_length in range(shortest, most + 1):
+                if having := self._lengths.get(its_length):
+                    edits = int(max(length, its_length) * (1 - similarity) + _SLACK)
+                    known[edits] = known.get(edits, 0) | having
+        return known
+
+    def _few_missing(self, shared: Shared, size: int, edits: int) -> int:
         """The texts of whose characters at most ``edits`` are not shared, among those with enough of ``size``."""
         found = self._no_larger(size)
         for its_size in range(size + 1, size + edits + 1):
-            found |= self._sizes.get(its_size, 0) & shared.at_least(max(1, its_size - edits))
+            if having := self._sizes.get(its_size):
+                found |= having & shared.at_least(max(1, its_size - edits))
         return found
 
     def _no_larger(self, size: int) -> int:
@@ -100,7 +98,7 @@ class CharacterIndex:
             self._known_smaller[size] = known
         return known
 
-    def _shared(self, text: str) -> tuple[int, "Shared"]:
+    def _shared(self, text: str) -> tuple[int, Shared]:
         """The size of a text's set and who shares it, kept for the signals that ask one after the other."""
         latest, size, shared = self._latest
         if latest != text:
@@ -110,97 +108,42 @@ class CharacterIndex:
         return size, shared
 
 
+class _Reach(NamedTuple):
+    """With what a set of one size reaches a Jaccard index."""
+
+    enough: int
+    """The smallest overlap that may be enough."""
+    least: Sequence[tuple[int, int, int]]
+    """The sizes of other sets, which texts have them, and the smallest overlap that is enough."""
+    scores: Sequence[tuple[float, int, int]]
+    """Every score that is enough, with the size and the overlap that make it, best first."""
+
+
+def _reach(size: int, sizes: Mapping[int, int], threshold: float) -> _Reach:
+    overlaps = ((its_size, having, _overlap(size, its_size, threshold)) for its_size, having in sizes.items())
+    least = [each for each in overlaps if each[2] <= min(size, each[0])]
+    scores = [
+        (count / (size + its_size - count), its_size, count)
+        for its_size, _, enough in least
+        for count in range(enough, min(size, its_size) + 1)
+    ]
+    return _Reach(min((each[2] for each in least), default=size + 1), least, sorted(scores, reverse=True))
+
+
+def _fitting(reach: _Reach, shared: Shared, possible: int) -> dict[int, int]:
+    """By size of their sets the ``possible`` texts that share enough."""
+    found: dict[int, int] = {}
+    for its_size, having, least in reach.least if possible else ():
+        if fitting := possible & having & shared.at_least(least):
+            found[its_size] = fitting
+    return found
+
+
 def _overlap(size: int, its_size: int, threshold: float) -> int:
     """The smallest overlap with which two sets reach a Jaccard index."""
     return max(1, ceil(threshold / (1 + threshold) * (size + its_size) - _SLACK))
 
 
-class Shared:
-    """How many of some bit sets every position is in."""
-
-    def __init__(self, bitsets: Sequence[int]) -> None:
-        """Count by adding one-bit numbers in parallel."""
-        self._planes: list[int] = []
-        for carry in bitsets:
-            self._add(carry)
-        self.most = self._most()
-        """The number of sets that some position is in, and none is in more."""
-        self._known: dict[int, int] = {}
-        self._exactly: dict[int, int] = {}
-
-    def _add(self, carry: int) -> None:
-        for weight, plane in enumerate(self._planes):
-            self._planes[weight], carry = plane ^ carry, plane & carry
-            if not carry:
-                return
-        self._planes.append(carry)
-
-    def _most(self) -> int:
-        """Keep from the heaviest bit plane down the positions that none exceeds."""
-        if not self._planes:
-            return 0
-        largest = self._planes[-1]
-        most = 1 << len(self._planes) - 1
-        for weight in reversed(range(len(self._planes) - 1)):
-            if both := largest & self._planes[weight]:
-                largest = both
-                most += 1 << weight
-        return most
-
-    def at_least(self, least: int) -> int:
-        """The positions that are in ``least`` sets or more (``least`` above 0)."""
-        known = self._known.get(least)
-        if known is None:
-            known = self._known[least] = self._compared(least)
-        return known
-
-    def exactly(self, count: int) -> int:
-        """The positions that are in ``count`` sets (above 0)."""
-        known = self._exactly.get(count)
-        if known is None:
-            known = self._exactly[count] = self.at_least(count) ^ self.at_least(count + 1)
-        return known
-
-    def _compared(self, least: int) -> int:
-        """Compare every position's count with a constant, from the heaviest bit plane down."""
-        if least > self.most:
-            return 0
-        more, equal = 0, -1
-        for weight in reversed(range(len(self._planes))):
-            both = equal & self._planes[weight]
-            if least >> weight & 1:
-                equal = both
-            else:
-                more |= both
-                equal ^= both
-        return more | equal
-
-
 def characters(text: str) -> frozenset[str]:
     """The set of characters of a normalised text; a Chinese character is one."""
     return frozenset(text) - _BLANK
-
-
-def positions(bitset: int) -> Iterator[int]:
-    """The places of the bits that are set, in order: few one by one, many octet by octet."""
-    if bitset.bit_count() <= _FEW_BITS:
-        while bitset:
-            lowest = bitset & -bitset
-            yield lowest.bit_length() - 1
-            bitset ^= lowest
-        return
-    octets = bitset.to_bytes((bitset.bit_length() + 7) >> 3, "little")
-    for match in _NOT_EMPTY.finditer(octets):
-        start = match.start()
-        for bit in _BITS[octets[start]]:
-            yield start * 8 + bit
-
-
-def _bitsets(keys: Mapping[int, Iterable[_Key]]) -> dict[_Key, int]:
-    """For each key the positions that have it."""
-    width = (max(keys, default=0) >> 3) + 1
-    found: defaultdict[_Key, bytearray] = defaultdict(lambda: bytearray(width))
-    for index, each in keys.items():
-        for key in each:
-            found[key][index >> 3] |= 1 << (index & 7)
-    return {key: int.from_bytes(bits, "little") for key, bits in found.items()}

@@ -12,14 +12,17 @@ _BESIDE = frozenset({"和", "跟", "与", "同", "给", "帮", "陪", "替", "�
 
 def about(group: Sequence[Token], inherited: frozenset[str]) -> frozenset[str]:
     """The people of a clause; empty = the user alone. A clause that names nobody is about those before it."""
-    found = {token.concept for token in group if token.kind is Kind.PERSON and token.concept not in _UNNAMED}
+    people = [token.concept for token in group if token.kind is Kind.PERSON]
+    found = frozenset(people) - _UNNAMED
     if found:
-        return frozenset(found | ({"USER"} if _takes_part(group) else set()))
-    return frozenset() if any(token.concept == "USER" for token in group) else inherited
+        return found | {"USER"} if _takes_part(group) else found
+    return frozenset() if "USER" in people else inherited
 
 
 def with_user(group: Sequence[Token]) -> list[Token]:
     """The tokens of ``group`` with the user where he takes part, said or left out, and not where he only owns."""
+    if all(token.concept != "USER" for token in group):
+        return [_USER, *group] if _begins_with_predicate(group) else list(group)
     kept = [token for index, token in enumerate(group) if not _is_owner(group, index)]
     named = any(token.concept == "USER" for token in kept)
     return kept if named or not _begins_with_predicate(kept) else [_USER, *kept]

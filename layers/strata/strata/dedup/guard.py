@@ -62,12 +62,26 @@ def decide_readings(old: Reading, new: Reading) -> PairDecision:
     """The same for texts already read."""
     if old.text == new.text:
         return PairDecision(kind=PairKind.MERGE, reason="equal", keep=Keep.OLD)
-    if same_reading(old, new):
+    may_repeat = old.fixed <= new.fixed or new.fixed <= old.fixed
+    if may_repeat and same_reading(old, new):
         return PairDecision(kind=PairKind.MERGE, reason="proven", keep=_stricter(old, new))
-    found = _contradiction(old, new)
+    found = _contradiction(old, new) if may_contradict(old, new) else None
     if found:
         return PairDecision(kind=PairKind.CONFLICT, reason=found.reason, evidence=found.evidence)
-    return _refinement(old, new) or UNPROVEN
+    return (_refinement(old, new) if may_repeat else None) or UNPROVEN
+
+
+def may_contradict(left: Reading, right: Reading) -> bool:
+    """Tell whether a clause of one may contradict a clause of the other, by what their clauses hold together: as
+    ``opposition.clash`` does of two, and no less.
+    """
+    if left.turns or right.turns or (left.has_values and right.has_values) or (left.equates and right.equates):
+        return True
+    if not left.denied.isdisjoint(right.stated) or not left.stated.isdisjoint(right.denied):
+        return True
+    if not left.slots.isdisjoint(right.slots) or not left.excluded.isdisjoint(right.exclusive):
+        return True
+    return left.is_bare and right.is_bare
 
 
 def _contradiction(old: Reading, new: Reading) -> Clash | None:

@@ -15,6 +15,13 @@ class Polarity:
     """Two negations cancelled: *doesn't hate* is not negative, and not the same as *likes*."""
 
 
+_SIGNS = {
+    (negative, doubled): Polarity(negative=negative, doubled=doubled)
+    for negative in (False, True)
+    for doubled in (False, True)
+}
+
+
 def polarity(group: Sequence[Token]) -> Polarity:
     """A spoken negation cancels the negative word it stands before (不过敏, *no longer allergic*).
 
@@ -31,7 +38,7 @@ def polarity(group: Sequence[Token]) -> Polarity:
             pending = True
         else:
             negative = True
-    return Polarity(negative=negative or pending, doubled=doubled)
+    return _SIGNS[negative or pending, doubled]
 
 
 def _ends_something(group: Sequence[Token], place: int) -> bool:

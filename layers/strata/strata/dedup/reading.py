@@ -1,10 +1,9 @@
 """A text read into clauses: who, what, when, for or against, and how sure."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from strata.dedup.clauses import Group, groups
+from strata.dedup.clauses import groups
 from strata.dedup.entities import about, with_user
 from strata.dedup.explanations import fixed
 from strata.dedup.fingerprint import canonical, normalise, without_report
@@ -21,7 +20,28 @@ _LOCATIVE = frozenset({"在", "于"})
 _COPULAS = frozenset({"be", "是", "为"})
 _ENDS_HEAD = _LOCATIVE | _COPULAS
 _LIST_MARKS = frozenset({"、", "和", "与", "及", "以及", "或", "或者", "还有", "跟", "and", "or", "nor", "plus"})
+_CONTENT = frozenset({Kind.THING, Kind.ACT, Kind.DIRECTION})
+_STANCES = frozenset({Kind.STANCE})
+_STATING = frozenset({Kind.STANCE, Kind.ACT})
+_ORDERING = frozenset({Kind.ACT, Kind.NOT})
+_VALUES = frozenset({Kind.VALUE, Kind.TIME})
+_LIMITS = frozenset({Kind.DEGREE})
+_LISTABLE = frozenset({Kind.THING, Kind.VALUE})
+_LASTING = frozenset({"IF"})
+"""What follows a condition stays under it."""
 _SILENT = frozenset({Kind.DROP, Kind.NOT, Kind.MOOD, Kind.CHANGE, Kind.LINK})
+
+
+def shared(concepts: Iterable[str]) -> frozenset[str]:
+    """The set of ``concepts``, the same object wherever it is the same: of a clause's sets most are empty or of one
+    common word, and what is kept for thousands of texts should not be a dozen objects each.
+    """
+    return _kept(frozenset(concepts))
+
+
+@lru_cache(maxsize=4_096)
+def _kept(concepts: frozenset[str]) -> frozenset[str]:
+    return concepts
 
 
 @lru_cache(maxsize=16_384)  # every stored text meets every candidate of a batch; 4 to 7 KB each, some 100 MB at most
@@ -30,9 +50,30 @@ def read(text: str) -> Reading:
     cut = groups(_segments(without_report(canonical(text))))
     clauses: list[Clause] = []
     for group in cut:
-        clauses.append(_clause(group, clauses[-1] if clauses else None))
+        people, before = (clauses[-1].people, clauses[-1].moods) if clauses else (_NOTHING, _NOTHING)
+        clauses.append(_clause(tuple(group), people, before & _LASTING))
     said = tuple(clause for clause in clauses if clause.tokens)
-    return Reading(text=normalise(text), clauses=said, fixed=frozenset().union(*(clause.fixed for clause in said)))
+    return Reading(
+        text=normalise(text),
+        clauses=said,
+        fixed=_together([clause.fixed for clause in said]),
+        denied=_together([clause.content for clause in said if clause.negative]),
+        stated=_together([clause.content for clause in said if not clause.negative]),
+        excluded=_together([clause.excluded for clause in said]),
+        exclusive=shared([each for clause in said for each in clause.items if each in oppositions().exclusive]),
+        slots=_together([clause.slots for clause in said]),
+        is_bare=not all(clause.content for clause in said),
+        has_values=any(clause.values for clause in said),
+        equates=any(clause.equates for clause in said),
+        turns=any(clause.change or "ALONE" in clause.items for clause in said),
+    )
+
+
+def _together(parts: Sequence[frozenset[str]]) -> frozenset[str]:
+    return parts[0] if len(parts) == 1 else shared(_NOTHING.union(*parts))
+
+
+_NOTHING: frozenset[str] = frozenset()
 
 
 def _segments(text: str) -> list[list[Token]]:
@@ -45,44 +86,40 @@ def _segments(text: str) -> list[list[Token]]:
     return found
 
 
-def _clause(group: Group, before: Clause | None) -> Clause:
+@lru_cache(maxsize=4_096)  # what is remembered repeats itself, word for word between two commas
+def _clause(group: tuple[Token, ...], people: frozenset[str], lasting: frozenset[str]) -> Clause:
+    """``people`` and ``lasting`` moods are what a clause takes over from the one in front."""
     spoken = refined(with_user(group))
-    said = tuple(token for token in spoken if token.kind not in _SILENT)
+    said = tuple([token for token in spoken if token.kind not in _SILENT])
     counted = [token for token in said if token.kind is not Kind.PERSON]
-    concepts = _by_kind(counted)
-    items = frozenset().union(*concepts.values())
-    content = frozenset(concepts[Kind.THING] | concepts[Kind.ACT] | concepts[Kind.DIRECTION])
-    stances, unexplained = frozenset(concepts[Kind.STANCE]), fixed(items)
-    sign = polarity(spoken)
-    found = moods(group, before)
+    items = shared([token.concept for token in counted])
+    content, stances = _of_kinds(counted, _CONTENT), _of_kinds(counted, _STANCES)
+    unexplained, sign, found = shared(fixed(items)), polarity(spoken), moods(group, None) | lasting
     return Clause(
         tokens=said,
         items=items,
         fixed=unexplained,
-        matter=unexplained & (content | stances),
-        context=_context(counted, items, negative=sign.negative) | _marks(group, concepts) | _put(found),
+        matter=shared(unexplained & (content | stances)),
+        context=_context(counted, items, _marks(group, counted), found, negative=sign.negative),
         content=content,
-        values=frozenset(concepts[Kind.VALUE] | concepts[Kind.TIME]),
+        values=_of_kinds(counted, _VALUES),
         stances=stances,
-        limits=frozenset(concepts[Kind.DEGREE]),
+        limits=_of_kinds(counted, _LIMITS),
         head=_head(spoken),
         listed=_listed(spoken),
         equates=_equates(spoken),
-        people=about(group, before.people if before else frozenset()),
+        people=shared(about(group, people)),
         negative=sign.negative,
         doubled=sign.doubled,
-        moods=found,
+        moods=shared(found),
         change=_change(spoken),
-        excluded=oppositions().excluded(items),
-        slots=frozenset(concept for concept in items if concept in oppositions().slots),
+        excluded=shared(oppositions().excluded(items)),
+        slots=shared([concept for concept in items if concept in oppositions().slots]),
     )
 
 
-def _by_kind(said: Sequence[Token]) -> defaultdict[Kind, set[str]]:
-    found: defaultdict[Kind, set[str]] = defaultdict(set)
-    for token in said:
-        found[token.kind].add(token.concept)
-    return found
+def _of_kinds(said: Sequence[Token], kinds: frozenset[Kind]) -> frozenset[str]:
+    return shared([token.concept for token in said if token.kind in kinds])
 
 
 def _change(group: Sequence[Token]) -> str:
@@ -90,30 +127,31 @@ def _change(group: Sequence[Token]) -> str:
     return "SWITCH" if "SWITCH" in changes else "NOW" if changes else ""
 
 
-def _context(said: Sequence[Token], items: frozenset[str], *, negative: bool) -> frozenset[str]:
-    families = {f"#{token.family}" for token in said if token.family != "?"}
-    kinds = {f"@{token.kind}" for token in said}
-    return items | families | kinds | {"-" if negative else "+", "*"}
+def _context(
+    said: Sequence[Token], items: frozenset[str], marks: Sequence[str], moods: frozenset[str], *, negative: bool
+) -> frozenset[str]:
+    found = {*items, *marks, "-" if negative else "+", "*"}
+    for token in said:
+        found.add(_KIND_MARKS[token.kind])
+        if token.family != "?":
+            found.add(f"#{token.family}")
+    found.update([f"!{mood}" for mood in moods])
+    return shared(found)
 
 
-def _put(moods: frozenset[str]) -> frozenset[str]:
-    return frozenset(f"!{mood}" for mood in moods)
+_KIND_MARKS = {kind: f"@{kind}" for kind in Kind}
 
 
-def _marks(group: Sequence[Token], concepts: Mapping[Kind, set[str]]) -> frozenset[str]:
+def _marks(group: Sequence[Token], said: Sequence[Token]) -> list[str]:
     """How a clause is put: ``~bare`` without predicate, ``~order`` as an order, ``~habit`` as a habit, ``~wont`` as a
     refusal of what is to come.
     """
-    marks = set()
-    if not concepts[Kind.STANCE] and not concepts[Kind.ACT]:
-        marks.add("~bare")
-    elif next(token for token in group if token.kind is not Kind.DROP).kind in {Kind.ACT, Kind.NOT}:
-        marks.add("~order")
-    for token in group:
-        mark = _MARKING.get(token.surface)
-        if mark:
-            marks.add(mark)
-    return frozenset(marks)
+    marks = [_MARKING[token.surface] for token in group if token.surface in _MARKING]
+    if not any(token.kind in _STATING for token in said):
+        marks.append("~bare")
+    elif next(token for token in group if token.kind is not Kind.DROP).kind in _ORDERING:
+        marks.append("~order")
+    return marks
 
 
 _MARKING = {
@@ -135,18 +173,20 @@ def _equates(group: Sequence[Token]) -> bool:
 
 def _head(group: Sequence[Token]) -> frozenset[str]:
     """What stands before the first predicate, places apart: 在腾讯上班 speaks of nobody else."""
-    found = set()
+    found = []
     for token in group:
         if token.kind in _PREDICATES or token.concept == "SWITCH" or token.surface in _ENDS_HEAD:
             break
         if token.kind is Kind.THING:
-            found.add(token.concept)
-    return frozenset(found)
+            found.append(token.concept)
+    return shared(found)
 
 
 def _listed(group: Sequence[Token]) -> frozenset[str]:
-    found = set()
-    for before, mark, behind in zip(group, group[1:], group[2:], strict=False):
-        if mark.surface in _LIST_MARKS and before.kind is behind.kind and before.kind in {Kind.THING, Kind.VALUE}:
-            found |= {before.concept, behind.concept}
-    return frozenset(found)
+    found = []
+    for index, mark in enumerate(group[1:-1]):
+        if mark.surface in _LIST_MARKS:
+            before, behind = group[index], group[index + 2]
+            if before.kind is behind.kind and before.kind in _LISTABLE:
+                found += [before.concept, behind.concept]
+    return shared(found)

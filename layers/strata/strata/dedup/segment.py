@@ -49,9 +49,14 @@ def _number(number: Number, before: Token | None) -> Token:
 def _words(text: str, *, opening: bool) -> Iterator[Token]:
     for run in _RUN.findall(text):
         if run[0] > _LAST_LATIN or run == "、":
-            yield from chinese(run)
+            yield from _chinese(run)
         elif run[0].isalpha():
             words = (*run.split(" "), NUMERAL) if text.endswith(run + " ") else tuple(run.split(" "))
             yield from english(words, opening=opening)
         else:
             yield Token(run, Kind.THING, "?", run)
+
+
+@lru_cache(maxsize=2_048)  # what stands around a number repeats itself where the number does not
+def _chinese(run: str) -> tuple[Token, ...]:
+    return tuple(chinese(run))

@@ -5,10 +5,11 @@ anything: 不吃香菜 / 不吃芹菜 passes every character measure there is.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from rapidfuzz import process
@@ -71,10 +72,10 @@ class Profiles:
         """Normalise ``texts`` and sort them by length."""
         self.texts = [normalise(text) for text in texts]
         self.topics = Topics(texts) if topics else None
-        self._places: dict[str, list[int]] = {}
+        self._places: dict[str, tuple[int, ...]] = {}
         for index, text in enumerate(self.texts):
             if text:
-                self._places.setdefault(text, []).append(index)
+                self._places[text] = (*self._places.get(text, ()), index)
         self._lengths = _lengths(self._places)
         self._characters = CharacterIndex(self.texts)
 
@@ -91,21 +92,24 @@ class Profiles:
 
     def contained(self, text: str) -> list[Scored]:
         """The texts that ``text`` contains."""
-        size, found = len(text), []
-        for start in range(size - _LEAST_CONTAINED + 1):
-            for length in self._lengths.get(text[start : start + _LEAST_CONTAINED], ()):
+        size, known, found = len(text), self._lengths, []
+        beginnings = [text[start : start + _LEAST_CONTAINED] for start in range(size - _LEAST_CONTAINED + 1)]
+        for start, beginning in enumerate(beginnings):
+            for length in known.get(beginning, ()):
                 part = text[start : start + length]
-                if len(part) == length < size:
-                    found += [(index, length / size) for index in self._places.get(part, ())]
+                if len(part) == length < size and part in self._places:
+                    found += [(index, length / size) for index in self._places[part]]
         return found
 
-    def sharing_characters(self, text: str, threshold: float, limit: int) -> list[Scored]:
-        """The texts whose sets of characters overlap most."""
-        return self._characters.near(text, threshold, limit)
+    def sharing_characters(self, text: str, threshold: float, limit: int, known: Iterable[int] = ()) -> list[Scored]:
+        """The texts whose sets of characters overlap most; those ``known`` already are left out."""
+        return self._characters.near(text, threshold, limit, known)
 
-    def few_edits_away(self, text: str, threshold: float, longest: int, limit: int) -> list[Scored]:
-        """The texts of at most ``longest`` characters that differ in few."""
-        places = list(self._characters.few_edits_away(text, threshold, longest))
+    def few_edits_away(
+        self, text: str, threshold: float, longest: int, limit: int, known: Iterable[int] = ()
+    ) -> list[Scored]:
+        """The texts of at most ``longest`` characters that differ in few; those ``known`` already are left out."""
+        places = list(self._characters.few_edits_away(text, threshold, longest, known))
         if not places:
             return []
         strings = [self.texts[place] for place in places]
@@ -115,7 +119,7 @@ class Profiles:
 
     def about_the_same(self, raw: str, threshold: float, limit: int) -> list[Scored]:
         """The texts that are about most of what ``raw`` is about."""
-        return list(self.topics.near(raw, threshold, limit)) if self.topics else []
+        return self.topics.near(raw, threshold, limit) if self.topics else []
 
 
 def propose(
@@ -127,8 +131,8 @@ def propose(
     if not text:
         return []
     best: dict[int, Proposal] = {}
-    for signal, found in _signals(new, text, profiles, limit, thresholds):
-        for place, score in sorted(found, key=_rank):
+    for signal, found in _signals(new, text, profiles, limit, thresholds, best):
+        for place, score in _ranked(found):
             if place not in best:
                 best[place] = Proposal(place, signal, score)
         if len(best) >= limit:
@@ -145,19 +149,26 @@ def propose_batch(
 
 
 def _signals(
-    raw: str, text: str, profiles: Profiles, limit: int, thresholds: Thresholds
+    raw: str, text: str, profiles: Profiles, limit: int, thresholds: Thresholds, best: Mapping[int, Proposal]
 ) -> Iterator[tuple[Signal, list[Scored]]]:
-    """What each signal proposes, the strongest first."""
+    """What each signal proposes, the strongest first; ``best`` is what those before it have proposed."""
     yield Signal.EXACT, profiles.exact(text)
     yield Signal.CONTAINS, profiles.containing(text, limit) + profiles.contained(text)
-    yield Signal.CHARACTERS, profiles.sharing_characters(text, thresholds.characters, limit)
+    yield Signal.CHARACTERS, profiles.sharing_characters(text, thresholds.characters, limit, best)
     if len(text) <= thresholds.short:
-        yield Signal.EDITS, profiles.few_edits_away(text, thresholds.edits, thresholds.short, limit)
+        yield Signal.EDITS, profiles.few_edits_away(text, thresholds.edits, thresholds.short, limit, best)
     yield Signal.TOPIC, profiles.about_the_same(raw, thresholds.topic, limit)
 
 
-def _rank(found: Scored) -> tuple[float, int]:
-    return -found[1], found[0]
+def _ranked(found: list[Scored]) -> list[Scored]:
+    """The best first, of equals the one stored first."""
+    if len(found) > 1:
+        found.sort(key=_PLACE)
+        found.sort(key=_SCORE, reverse=True)
+    return found
+
+
+_PLACE, _SCORE = itemgetter(0), itemgetter(1)
 
 
 def _lengths(texts: Iterable[str]) -> dict[str, list[int]]:

@@ -42,6 +42,10 @@ class Token:
     surface: str = ""
     """The words it was read from, for evidence."""
 
+    def __hash__(self) -> int:
+        """By what tells tokens apart: clauses are looked up by theirs."""
+        return hash((self.concept, self.surface))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
@@ -86,13 +90,26 @@ class Clause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A text as its clauses."""
+    """A text as its clauses; what stands beside them is of all clauses together, for quick comparison."""
 
     text: str
     """The normalised text."""
     clauses: tuple[Clause, ...]
     fixed: frozenset[str]
-    """The fixed concepts of all clauses, for quick comparison."""
+    denied: frozenset[str]
+    """The ``content`` of the negative clauses."""
+    stated: frozenset[str]
+    """The ``content`` of the others."""
+    excluded: frozenset[str]
+    exclusive: frozenset[str]
+    """The ``items`` that exclude any."""
+    slots: frozenset[str]
+    is_bare: bool
+    """Whether a clause is without ``content``."""
+    has_values: bool
+    equates: bool
+    turns: bool
+    """Whether a clause speaks of a change, or of being alone: these deny something of other people, too."""
 
 
 def worded(*clauses: Clause) -> tuple[str, ...]:

@@ -2,15 +2,19 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from math import log
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
+from math import fsum, log
 
 from strata.dedup.oppositions import oppositions
 from strata.dedup.reading import read
 
 _MOST_COMMON = 250
 """A concept in more texts than this tells nothing apart."""
+_FEW = 8
+"""Places looked through one by one."""
 _SLACK = 1e-9
+"""So that half of what is weighed in another order is half."""
 
 
 class Topics:
@@ -23,59 +27,67 @@ class Topics:
         self._weights = {concept: log(1 + len(texts) / count) for concept, count in counts.items()}
         self._unseen = log(1 + len(texts))
         self._total = [self._weight(each) for each in concepts]
-        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        places: defaultdict[str, list[int]] = defaultdict(list)
         for index in sorted(range(len(texts)), key=self._total.__getitem__):
             for concept in concepts[index]:
                 if counts[concept] <= _MOST_COMMON:
-                    self._places[concept].append(index)
-        self._members = {concept: frozenset(places) for concept, places in self._places.items()}
+                    places[concept].append(index)
+        self._places = {concept: tuple(found) for concept, found in places.items()}
+        self._members: dict[str, Collection[int]] = {
+            concept: frozenset(found) if len(found) > _FEW else found for concept, found in self._places.items()
+        }
 
-    def near(self, text: str, threshold: float, limit: int) -> Iterator[tuple[int, float]]:
+    def near(self, text: str, threshold: float, limit: int) -> list[tuple[int, float]]:
         """Index and score of the ``limit`` texts that share most: the weight shared, of the lighter one's weight.
 
         Two texts about one property of one value (home, job, alarm) are near whatever else they say.
         """
         topic = topic_of(text)
         total = self._weight(topic)
-        telling = self._telling(topic, threshold * total)
-        near = []
-        for index in self._candidates(telling, total, threshold):
-            weight = 0.0
-            for concept, its_weight in telling.items():
-                if index in self._members[concept]:
-                    weight += its_weight
-            score = weight / min(total, self._total[index])
-            if score >= threshold:
-                near.append((score, index))
-        for score, index in sorted(near, reverse=True)[:limit]:
-            yield index, min(1.0, score)
+        shared = self._shared(self._telling(topic, threshold * total), total, threshold)
+        scored = ((weight / min(total, self._total[index]), index) for index, weight in shared.items())
+        near = sorted([each for each in scored if each[0] >= threshold - _SLACK], reverse=True)
+        return [(index, min(1.0, score)) for score, index in near[:limit]]
 
-    def _telling(self, topic: frozenset[str], of_one_value: float) -> dict[str, float]:
-        """What concepts of ``topic`` weigh, those left out that are everywhere or nowhere."""
+    def _telling(self, topic: frozenset[str], of_one_value: float) -> list[tuple[float, str]]:
+        """What concepts of ``topic`` weigh, the lightest first, those left out that are everywhere or nowhere."""
         topics = oppositions().topics
-        return {
-            concept: max(self._weights[concept], of_one_value if concept in topics else 0.0)
+        return sorted(
+            (max(self._weights[concept], of_one_value if concept in topics else 0.0), concept)
             for concept in topic
             if concept in self._places
-        }
+        )
 
-    def _candidates(self, telling: Mapping[str, float], total: float, threshold: float) -> set[int]:
-        """The texts with a concept of ``telling``; of those that share only the lightest the ones that weigh so little
-        themselves that it may be enough.
+    def _shared(self, telling: Sequence[tuple[float, str]], total: float, threshold: float) -> dict[int, float]:
+        """What the texts share that may share enough, by place.
+
+        The heaviest concept first: a text that has none heavier shares at most this one and all that are lighter.
         """
-        lightest = min(telling, key=telling.__getitem__, default="")
-        found = set().union(*(self._members[concept] for concept in telling if concept != lightest))
-        if not telling:
-            return found
-        places, enough = self._places[lightest], telling[lightest] / threshold + _SLACK
-        if total > enough:
-            places = places[: bisect_right(places, enough, key=self._total.__getitem__)]
-        return found.union(places)
+        most = list(accumulate(weight for weight, _ in telling))
+        found: dict[int, float] = {}
+        for (weight, concept), within_reach in zip(reversed(telling), reversed(most), strict=True):
+            for index in found.keys() & self._members[concept] if found else ():
+                found[index] += weight
+            for index in self._no_heavier(concept, total, within_reach / threshold + _SLACK):
+                found.setdefault(index, weight)
+        return found
+
+    def _no_heavier(self, concept: str, total: float, enough: float) -> Iterable[int]:
+        """The texts with a concept that weigh at most ``enough`` themselves; all if the other text does."""
+        places = self._places[concept]
+        if total <= enough:
+            return places
+        if self._total[places[0]] > enough:
+            return ()
+        return places[: bisect_right(places, enough, key=self._total.__getitem__)]
 
     def _weight(self, concepts: frozenset[str]) -> float:
-        return sum(self._weights.get(concept, self._unseen) for concept in concepts) or 1.0
+        return fsum([self._weights.get(concept, self._unseen) for concept in concepts]) or 1.0
 
 
 def topic_of(text: str) -> frozenset[str]:
     """The concepts ``text`` is about, without stance, time and amount."""
-    return frozenset(concept for clause in read(text).clauses for concept in clause.content)
+    return _NONE.union(*[clause.content for clause in read(text).clauses])
+
+
+_NONE: frozenset[str] = frozenset()
