@@ -1,6 +1,7 @@
 """What a search costs beside what cannot be avoided: the embedding of the question, and one matrix product."""
 
 import itertools
+import random
 from collections.abc import Callable
 
 import numpy as np
@@ -12,6 +13,37 @@ from strata.ports import Access, MemoryDraft
 from strata.sharing.units import NewUnit
 from tests.benchmarks.library import NOW, unit_vectors
 from tests.benchmarks.timing import against_floor
+
+SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
+NOVEL = (
+    (
+        "Ana",
+        "Bo",
+        "Chidi",
+        "Dorothea",
+        "Emre",
+        "Farah",
+        "Gustav",
+        "Hina",
+        "Ivo",
+        "Jun",
+        "Kofi",
+        "Lena",
+        "Mikko",
+        "Nuria",
+    ),
+    ("keeps", "paints", "forgets", "repairs", "collects", "borrows", "waters", "polishes", "carries", "hides", "folds"),
+    ("seven", "old", "broken", "wooden", "blue", "heavy", "tiny", "antique", "borrowed", "crooked", "shiny", "dusty"),
+    ("clocks", "kites", "ladders", "violins", "stamps", "bicycles", "lanterns", "rugs", "maps", "kettles", "saddles"),
+    ("behind", "under", "beside", "above", "inside", "beyond", "opposite"),
+    ("the",),
+    ("harbour", "attic", "stable", "library", "bakery", "chapel", "greenhouse", "cellar", "pharmacy", "station"),
+    ("on", "before", "after", "until", "since"),
+    ("Mondays", "Christmas", "midnight", "lunch", "April", "sunrise", "school", "harvest", "weekends", "Easter"),
+    ("because", "although", "while", "unless"),
+    ("rain", "music", "noise", "frost", "traffic", "hunger", "boredom", "sunlight", "fog", "dust"),
+    ("helps", "hurts", "returns", "fades", "matters", "wins", "lingers", "stops"),
+)
 
 QUESTIONS = ("tea in the garden number", "哪天早上喝茶，第几次", "what fish did the teacher bring in winter, time")
 
@@ -36,24 +68,42 @@ def test_a_query_costs_little_beside_its_embedding(runtime: Runtime, filled: Cal
 
 
 @pytest.mark.slow
-def test_an_insert_costs_little_beside_its_embedding(runtime: Runtime, filled: Callable[[str, int], Access]) -> None:
+@pytest.mark.parametrize("kind", ["unlike any other", "like eight others"])
+def test_an_insert_costs_little_beside_its_embedding(
+    runtime: Runtime, filled: Callable[[str, int], Access], kind: str
+) -> None:
     """Looking for what is stored already, version, audit event and digest included."""
-    access = filled("inserts", 1_000)
+    user = f"inserts {kind}"
+    access = filled(user, 1_000)
     model, numbers = LocalEmbedder(), itertools.count()
+    write = novel if kind == "unlike any other" else repeated
 
     def fact() -> str:
-        return f"{next(numbers)} days ago the piano teacher told us that she would like to drink tea in our garden"
+        return write(next(numbers))
 
     ratio = against_floor(
-        "insert among 1,000 / its embedding",
+        f"insert among 1,000, {kind} / its embedding",
         lambda: runtime.library.insert(
-            access, "user:inserts", NewUnit(memory_type="user_preference", content=fact(), said_at=NOW)
+            access, f"user:{user}", NewUnit(memory_type="user_preference", content=fact(), said_at=NOW)
         ),
         lambda: model.embed([fact()]),
         rounds=30,
     )
     ratio.told()
     assert ratio.p50 < 1.2
+
+
+def repeated(number: int) -> str:
+    """Return a fact whose eight nearest neighbours are all looked at closely."""
+    return f"{number} days ago the piano teacher told us that she would like to drink tea in our garden"
+
+
+def novel(number: int) -> str:
+    """Return a fact that has no more than a word or two in common with any other."""
+    chosen = random.Random(number)
+    return " ".join(
+        f"{chosen.choice(words)}{'' if chosen.random() < 0.5 else chosen.choice(SYLLABLES)}" for words in NOVEL
+    )
 
 
 @pytest.mark.slow
