@@ -249,9 +249,17 @@ def test_headers_over_ten_kilobytes_are_refused(serve: Serve) -> None:
     assert call(serve(echo), "GET", "/v1/things/x", None, {"Authorization": "x" * 10_300})[0] == 431
 
 
+@pytest.mark.parametrize("method", ["TRACE", "BREW"])
+def test_a_method_that_nobody_serves_is_the_caller_s_mistake(serve: Serve, method: str) -> None:
+    status, _, body = call(serve(echo), method, "/v1/things")
+
+    assert (status, json.loads(body)["code"]) == (405, "method_not_allowed")
+
+
 @pytest.mark.parametrize(
     "request_text",
     [
+        b"GET /v1/things/x HTTP/9.1\r\n\r\n",
         b"nonsense\r\n\r\n",
         b"POST /v1/things HTTP/1.1\r\nContent-Length: many\r\n\r\n",
         b"POST /v1/things HTTP/1.1\r\nContent-Length: -1\r\n\r\n",

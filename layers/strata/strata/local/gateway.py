@@ -12,7 +12,13 @@ from typing import Any
 
 from strata.clock import Clock
 from strata.edge import problems
-from strata.errors import DeadlineExceededError, InputError, PayloadTooLargeError, StrataError
+from strata.errors import (
+    DeadlineExceededError,
+    InputError,
+    MethodNotAllowedError,
+    PayloadTooLargeError,
+    StrataError,
+)
 from strata.local.deployment import Deployment
 from strata.local.events import HttpRequest, decoded_base64, http_event
 from strata.local.function import FunctionFailed, FunctionTimedOut, LocalFunction, PayloadTooLarge
@@ -76,11 +82,16 @@ def response_of(result: Any) -> HttpResponse:  # noqa: ANN401 whatever a handler
     return HttpResponse(status=_status(result["statusCode"]), body=_body(result), headers=headers)
 
 
+_REFUSALS: Mapping[int, type[StrataError]] = {
+    HTTPStatus.METHOD_NOT_ALLOWED: MethodNotAllowedError,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: PayloadTooLargeError,
+}
+
+
 def refusal(status: int, detail: str = "") -> HttpResponse:
     """Return the answer to what is not a proper HTTP request."""
-    too_large = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    error = PayloadTooLargeError() if too_large else _of_status(InputError(detail), HTTPStatus(status))
-    return _problem(error, "")
+    known = _REFUSALS.get(status)
+    return _problem(known() if known else _of_status(InputError(detail), HTTPStatus(status)), "")
 
 
 def _of_status(error: StrataError, status: HTTPStatus) -> StrataError:

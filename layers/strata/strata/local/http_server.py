@@ -90,6 +90,13 @@ class _Server(ThreadingHTTPServer):
         logger.debug("http.connection_lost", exc_info=True, extra={"peer": str(client_address)})
 
 
+_NOT_OUR_FAULT = {
+    HTTPStatus.NOT_IMPLEMENTED: HTTPStatus.METHOD_NOT_ALLOWED,
+    HTTPStatus.HTTP_VERSION_NOT_SUPPORTED: HTTPStatus.BAD_REQUEST,
+}
+"""What the library calls a failure of the server and is a request that nobody should send."""
+
+
 class _BodyRefused(Exception):
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -132,7 +139,8 @@ class _Connection(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer what is not a request, and hang up: what follows on the connection cannot be told apart."""
         self.close_connection = True
-        self._send(self.refuse(int(code), message or explain or HTTPStatus(code).phrase))
+        status = _NOT_OUR_FAULT.get(code, HTTPStatus(code))
+        self._send(self.refuse(int(status), message or explain or status.phrase))
 
     def log_message(self, *_: object) -> None:
         """Say nothing: the handlers log."""
