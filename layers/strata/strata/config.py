@@ -221,6 +221,9 @@ class Http(Section):
 
     max_body_bytes: int = Field(1_048_576, ge=1_024, le=6_291_456, description="Largest request body.")
     page_size: int = Field(50, ge=1, le=500, description="Default page of a list.")
+    export_bytes: int = Field(
+        4_194_304, ge=1_024, le=5_767_168, description="From here on the export of a user takes more than one answer."
+    )
 
 
 class Maintenance(Section):

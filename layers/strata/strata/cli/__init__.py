@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "replay": ("strata.cli.replay:replay", "Feed a transcript through the HTTP API, session by session."),
     "runs": ("strata.cli.runs:runs", "Consolidation runs: list, show, replay, undo."),
     "types": ("strata.cli.types:types", "Memory types and their tables."),
+    "users": ("strata.cli.users:users", "A user's data: export it."),
 }
 
 

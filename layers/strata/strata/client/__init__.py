@@ -23,9 +23,10 @@ from strata.client.records import (
     VersionRecord,
 )
 from strata.client.sessions import SessionCalls
+from strata.client.users import UserCalls
 
 
-class MemoryClient(CollectionCalls, SessionCalls):
+class MemoryClient(CollectionCalls, SessionCalls, UserCalls):
     """Everything one agent does with its memory."""
 
 

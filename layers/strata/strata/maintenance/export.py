@@ -1,22 +1,45 @@
-"""Everything that is stored about a user, as one document with a manifest."""
+"""Everything that is stored about a user, with a manifest: one document, or several where one would be too large."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from datetime import datetime
+from dataclasses import dataclass, field
 from typing import Any
 
 from strata.clock import Clock
 from strata.errors import ForbiddenError
-from strata.maintenance.copies import told_by_providers
+from strata.maintenance.portions import PARTS, STEPS, Place, Portion, Portions, place_of
 from strata.model.agents import ProviderName
-from strata.model.memories import Memory
-from strata.model.sessions import Session
+from strata.model.messages import JsonObject
 from strata.policy.names import checked_id
 from strata.ports import Access, Archive, MessageLog, Provider, SessionStore, UserStore
 
-PAGE = 1_000
+
+@dataclass(slots=True)
+class Sheet:
+    """One document in the making."""
+
+    most_bytes: int | None
+    parts: dict[str, list[JsonObject]] = field(default_factory=lambda: {name: [] for name in PARTS})
+    last: Place | None = None
+    weight: int = 0
+
+    def takes(self, portion: Portion) -> bool:
+        """Write a portion down and tell so; or leave it, if it is too much. The first is never too much."""
+        is_new = self.last is None or (self.last.part, self.last.key) != (portion.place.part, portion.place.key)
+        weight = self.weight + (weight_of(portion.entry) if is_new else 0) + weight_of(portion.step)
+        if self.last is not None and self.most_bytes is not None and weight > self.most_bytes:
+            return False
+        self.last, self.weight = portion.place, weight
+        self._write(portion, is_new=is_new)
+        return True
+
+    def _write(self, portion: Portion, *, is_new: bool) -> None:
+        entries, steps = self.parts[portion.place.part], STEPS.get(portion.place.part, "")
+        if is_new:
+            entries.append({**portion.entry, steps: []} if steps else portion.entry)
+        if portion.step is not None:
+            entries[-1][steps].append(portion.step)
 
 
 class Export:
@@ -31,68 +54,39 @@ class Export:
         providers: Mapping[ProviderName, Provider],
         clock: Clock,
     ) -> None:
-        self._users = users
-        self._sessions = sessions
-        self._messages = messages
-        self._archive = archive
-        self._providers = providers
+        self._portions = Portions(users, sessions, messages, archive, providers)
         self._clock = clock
 
-    def export(self, access: Access, user_id: str) -> dict[str, Any]:
+    def export(self, access: Access, user_id: str, *, after: str = "", most_bytes: int | None = None) -> dict[str, Any]:
         """Return ``sessions``, ``memories`` with history, ``quarantined``, ``provider_copies``, and the ``manifest``.
 
         The manifest counts each part and has its SHA-256; ``pending`` names the copies whose text could not be had
-        from their provider. Raises ForbiddenError, ValidationError.
+        from their provider. Where all would weigh more than ``most_bytes``, it is not ``complete``, and ``next`` is
+        what the following call gives as ``after``: an entry that was begun goes on there with its further steps.
+
+        Raises ForbiddenError, ValidationError.
         """
         if not (access.admin or access.system):
             raise ForbiddenError
         checked_id(user_id, "user_id")
-        kept = self._users.copies(access.tenant, user_id)
-        copies, pending = told_by_providers(kept, self._providers, access.tenant, user_id)
-        parts: dict[str, list[Any]] = {
-            "sessions": [self._session(session) for session in self._sessions.of_user(access.tenant, user_id)],
-            "memories": self._memories(access.tenant, self._users.memories(access.tenant, user_id)),
-            "quarantined": [_plain(asdict(text)) for text in self._users.quarantined(access.tenant, user_id)],
-            "provider_copies": copies,
-        }
+        pending: list[str] = []
+        sheet = Sheet(most_bytes)
+        portions = self._portions(access.tenant, user_id, place_of(after), pending)
+        complete = all(sheet.takes(portion) for portion in portions)
         manifest = {
             "user_id": user_id,
             "made_at": self._clock.now().isoformat(),
+            "complete": complete,
             "pending": pending,
-            "parts": {name: {"count": len(part), "sha256": _digest(part)} for name, part in parts.items()},
+            "parts": {name: {"count": len(part), "sha256": _digest(part)} for name, part in sheet.parts.items()},
         }
-        return {"manifest": manifest, **parts}
-
-    def _session(self, session: Session) -> dict[str, Any]:
-        described: dict[str, Any] = _plain(asdict(session))
-        after, found = 0, self._messages.between(session.key, 0, session.last_seq, limit=PAGE)
-        described["messages"] = []
-        while found:
-            described["messages"] += [_plain(asdict(message)) for message in found]
-            after = found[-1].seq
-            found = self._messages.between(session.key, after, session.last_seq, limit=PAGE)
-        return described
-
-    def _memories(self, tenant: str, memories: Sequence[Memory]) -> list[Any]:
-        histories = self._archive.histories(tenant, [memory.memory_id for memory in memories])
-        return [
-            {**_memory(memory), "history": [_plain(asdict(step)) for step in histories[memory.memory_id]]}
-            for memory in memories
-        ]
+        following = None if complete or sheet.last is None else sheet.last.cursor()
+        return {"manifest": manifest, **sheet.parts, "next": following}
 
 
-def _memory(memory: Memory) -> dict[str, Any]:
-    fields: dict[str, Any] = _plain(asdict(memory))
-    del fields["embedding"]
-    return fields
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 any JSON value
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="microseconds")
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+def weight_of(value: JsonObject | None) -> int:
+    """Return the bytes that a value takes in an answer, at most: as JSON inside of JSON, in ASCII."""
+    return 0 if value is None else len(json.dumps(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
 
 
 def _digest(part: Sequence[Any]) -> str:

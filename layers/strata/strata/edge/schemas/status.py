@@ -66,10 +66,11 @@ class ErasedOut(Answer):
 
 
 class ExportOut(Answer):
-    """Everything that is kept of a user."""
+    """Everything that is kept of a user, or what one answer can hold; ``next`` asks for the rest."""
 
     manifest: dict[str, Any]
     sessions: list[dict[str, Any]]
     memories: list[dict[str, Any]]
     quarantined: list[dict[str, Any]]
     provider_copies: list[dict[str, Any]]
+    next: str | None = None
