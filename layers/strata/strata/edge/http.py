@@ -82,7 +82,7 @@ def _unvalidated(error: RequestValidationError) -> StrataError:
     if any(item.get("type") == "json_invalid" for item in found):
         message = "The body is not valid JSON."
         return InputError(message)
-    return ValidationError(fields=problems.findings(found))
+    return ValidationError(problems.told(found), fields=problems.findings(found))
 
 
 def _response(error: StrataError, resolver: ThreadedResolver) -> Response[str]:

@@ -8,6 +8,7 @@ from strata.errors import StrataError
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = 1
+MAX_FINDING_CHARS = 200
 
 
 def problem(error: StrataError, request_id: str) -> dict[str, Any]:
@@ -40,6 +41,12 @@ def headers(error: StrataError) -> dict[str, str]:
 def findings(errors: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     """Return what a validation found, place by place, without the values that were sent."""
     return {"errors": [{"at": _place(item), "message": _message(item)} for item in errors[:20]]}
+
+
+def told(errors: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first finding in words, for whoever reads only the detail."""
+    first = f"{_place(errors[0])}: {_message(errors[0])}"[:MAX_FINDING_CHARS]
+    return f"{first.rstrip('.。')} ({len(errors) - 1} more)." if len(errors) > 1 else f"{first.rstrip('.。')}."
 
 
 def _place(item: Mapping[str, Any]) -> str:

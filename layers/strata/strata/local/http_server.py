@@ -139,7 +139,7 @@ class _Connection(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer what is not a request, and hang up: what follows on the connection cannot be told apart."""
         self.close_connection = True
-        status = _NOT_OUR_FAULT.get(code, HTTPStatus(code))
+        status = _NOT_OUR_FAULT.get(HTTPStatus(code), HTTPStatus(code))
         self._send(self.refuse(int(status), message or explain or status.phrase))
 
     def log_message(self, *_: object) -> None:
