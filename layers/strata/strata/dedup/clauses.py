@@ -31,7 +31,23 @@ _ABOUT_THE_REST = frozenset({"tolerance", "quality"})
 def groups(segments: Sequence[Sequence[Token]]) -> list[Group]:
     """The clauses of a text as lists of tokens, in order."""
     cut = [aged(group) for segment in segments for group in _cut(segment)]
-    return _attached([group for group in cut if group])
+    return _with_subject(_attached([group for group in cut if group and not _is_telling(group)]))
+
+
+def _is_telling(group: Group) -> bool:
+    """*the user told the assistant*, and nothing of what: who wrote it down is not what it says."""
+    said = {token.concept for token in group if token.kind is not Kind.DROP}
+    return "AGENT" in said and said <= {"USER", "AGENT", "NOTIFY", "SAY_TO", "SPEAK"} and len(said) > 1
+
+
+def _with_subject(cut: list[Group]) -> list[Group]:
+    """The cause in front is of who is named behind it: *because of his gout, Grandpa …*."""
+    if len(cut) < 2 or cut[0][0].concept != "CAUSE" or any(token.kind is Kind.PERSON for token in cut[0]):  # noqa: PLR2004
+        return cut
+    first = next((token for token in cut[1] if token.kind is not Kind.DROP), None)
+    if first is None or first.kind is not Kind.PERSON or first.concept in {"USER", "PRO"}:
+        return cut
+    return [[cut[0][0], first, *cut[0][1:]], *cut[1:]]
 
 
 def _cut(segment: Sequence[Token]) -> Iterator[Group]:
@@ -41,7 +57,7 @@ def _cut(segment: Sequence[Token]) -> Iterator[Group]:
             if group:
                 yield group
                 group = []
-        elif token.surface in _OPENING or token.concept == "NOT":
+        elif token.surface in _OPENING or token.concept == "NOT" or token.kind is Kind.PERSON:
             begun = _begun(token, segment[index + 1 :], group)
             if begun is not None:
                 yield group
@@ -55,6 +71,8 @@ def _begun(token: Token, behind: Sequence[Token], group: Group) -> Group | None:
     rest = [later for later in behind if later.kind is not Kind.DROP]
     if rest and token.surface in _ADDITIONS and _may_end(group, token) and _opens_clause(rest):
         return _carried(group, rest[0])
+    if token.kind is Kind.PERSON:
+        return [] if rest and _is_another_subject(token, rest, group) else None
     if token.surface in _WHENEVER:
         is_denied_behind = any(later.kind is Kind.NOT for later in rest)
         return [] if group and is_denied_behind and not _is_denied(group) else None
@@ -62,6 +80,14 @@ def _begun(token: Token, behind: Sequence[Token], group: Group) -> Group | None:
         return None
     added_to = token.surface != "without" and _is_served_without(token, rest, group)
     return [before for before in group if before.family in _SERVED] if added_to else []
+
+
+def _is_another_subject(token: Token, rest: Sequence[Token], group: Group) -> bool:
+    """妈妈吃素爸爸吃荤: somebody else does something, behind a clause that is whole."""
+    first = next((each for each in group if each.kind is not Kind.DROP), None)
+    if first is None or first.kind is not Kind.PERSON or token.surface.isascii() or first.concept == token.concept:
+        return False
+    return rest[0].kind in _PREDICATES and _is_whole(group)
 
 
 def _may_end(group: Group, token: Token) -> bool:

@@ -39,7 +39,9 @@ def _begins_with_predicate(group: Sequence[Token]) -> bool:
 
 
 def _is_beside(group: Sequence[Token]) -> bool:
-    """和小李去爬山: the one named first is only company."""
+    """和小李去爬山: the one named first is only company; what is *not allowed for guests* is theirs alone."""
+    if any(token.concept == "MAY" for token in group) and any(token.surface == "for" for token in group):
+        return False
     first = next((n for n, token in enumerate(group) if token.kind in {Kind.PERSON, Kind.THING}), 0)
     return first > 0 and group[first - 1].surface in _BESIDE
 

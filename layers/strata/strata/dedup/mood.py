@@ -69,7 +69,8 @@ def _is_intended(group: Sequence[Token]) -> bool:
     """要买, 要出差: 要 before what is done once."""
     for index, token in enumerate(group[:-1]):
         if token.surface == "要" and (index == 0 or group[index - 1].kind is not Kind.NOT):
-            if any(before.kind is Kind.THING for before in group[:index]) and not _has_doer(group[:index]):
+            told_how = any(later.kind is Kind.THING for later in group[index + 2 :])
+            if told_how and any(each.kind is Kind.THING for each in group[:index]) and not _has_doer(group[:index]):
                 return False  # 牛奶要买脱脂的: how it is to be bought
             ahead = {later.concept for later in group[index + 1 : index + 3]}
             return bool(ahead & _ONCE or ("GO" in ahead and any(each.concept in _TO_COME for each in group)))

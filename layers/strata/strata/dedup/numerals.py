@@ -18,7 +18,7 @@ _COUNTERS = (
     "个(?!劲)|只(?![有是要能会吃喝用])|条|张|片|粒|颗|杯|瓶|碗|盒|包(?!括)|袋|份|斤|公斤|千克|克|毫克|毫升|升(?![到级])|米(?!饭)|厘米"
     "|公里|千米|里|岁|年(?!四季)|月|日|号|天(?!到晚)|周|星期|礼拜|小时|钟头|分|秒|刻|次(?!性)|回(?!家|来|到)|遍|顿|节|门|堂|课"
     "|名|位|口|头|匹|辆|台|部|架|栋|层|楼|室|房|间|套|本|页|章|集|首|场|局|站|路(?!上)|线|度|元|块|毛|美元|级|班|期|届|折|成|倍"
-    "|代|胎|晚|夜|餐|根|支|枝|把|双|对|件|副|床|环|组|队|款|种|类|平|亩|寸|英寸|尺|码|[ap]m|kg|km|g\\b|ml"
+    "|代|胎|晚|夜|餐|根|支|枝|把|双|对|件|副|床|环|组|队|款|种|类|平|缸|桶|壶|锅|束|筐|卷|碟|盆|串|亩|寸|英寸|尺|码|[ap]m|kg|km|g\\b|ml"
 )
 _NUMERAL = "[零〇一二两三四五六七八九十百千万亿]"
 _UNDER_TEN = "[一二两三四五六七八九]"
@@ -33,7 +33,11 @@ _CARDINALS = {word: n for n, word in enumerate(_WORDS)} | _TENS
 _ORDINALS = {
     word: n
     for n, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), start=1
+        (
+            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+            "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+        ).split(),
+        start=1,
     )
 }
 _MONTHS = {
@@ -117,6 +121,7 @@ _ENGLISH_FIGURE = pattern(
 _CHINESE: tuple[_Rule, ...] = (
     (pattern(r"(?:刚刚?|已经?|年)?满(?=[\d一二两三四五六七八九十]+(?:周岁|岁))"), ""),
     (pattern(r"一刻钟"), "15分钟"),
+    (pattern(r"每隔(?=[\d一二两三四五六七八九十]+(?:个)?(?:小时|钟头|分钟))"), "每"),
     (pattern(r"半年"), "6个月"),
     (pattern(r"一年半"), "18个月"),
     (pattern(r"(初|高|大)[中学]([一二三四])年级"), r"\1\2"),

@@ -4,7 +4,7 @@ from strata.dedup.explanations import Difference, difference
 from strata.dedup.holders import other_company, other_holder, other_person
 from strata.dedup.oppositions import Clash, oppositions
 from strata.dedup.signs import opposed_signs
-from strata.dedup.tokens import Clause, Reading
+from strata.dedup.tokens import Clause
 from strata.dedup.values import other_value
 
 _MOST_WORDS = 2
@@ -36,17 +36,6 @@ def _of_others(left: Clause, right: Clause) -> Clash | None:
         if found:
             return found
     return other_person(left, right) if left.change or right.change else None
-
-
-def may_contradict(left: Reading, right: Reading) -> bool:
-    """Tell whether a clause of one may clash with a clause of the other, by what all their clauses hold together."""
-    if left.turns or right.turns or (left.has_values and right.has_values) or (left.equates and right.equates):
-        return True
-    if not left.denied.isdisjoint(right.stated) or not left.stated.isdisjoint(right.denied):
-        return True
-    if not left.slots.isdisjoint(right.slots) or not left.excluded.isdisjoint(right.items):
-        return True
-    return left.is_bare and right.is_bare
 
 
 def may_clash(left: Clause, right: Clause) -> bool:

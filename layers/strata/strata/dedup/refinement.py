@@ -2,25 +2,29 @@
 
 from collections.abc import Callable, Sequence
 
-from strata.dedup.bindings import BINDING, bound
+from strata.dedup.bindings import BINDING, bound, owned
 from strata.dedup.lexicon import NOT
 from strata.dedup.quantities import value
 from strata.dedup.senses import (
+    addressed,
     begun,
     belated,
     binned,
+    conveyed,
     departed,
     drunk,
     employed,
     ended,
+    excessive,
     grown,
     left,
     limited,
     needed,
     served,
+    undressed,
 )
 from strata.dedup.tokens import Kind, Token
-from strata.dedup.voices import VOICES, turned
+from strata.dedup.voices import VOICES, turned, weighed
 
 _HALF_DAY = 720
 _AFTER_NOON = frozenset({"AFTERNOON", "EVENING"})
@@ -39,6 +43,12 @@ def refined(group: Sequence[Token]) -> list[Token]:
         if not triggers.isdisjoint(marks):
             found = repair(found)
     return found
+
+
+def _preferred(group: list[Token]) -> list[Token]:
+    """*trains to planes* as *trains rather than planes*."""
+    found = weighed(group)
+    return group if found is group else bound(found)
 
 
 def _forbidden(group: list[Token]) -> list[Token]:
@@ -64,10 +74,30 @@ def _something_to_do(rest: Sequence[Token]) -> bool:
 
 def _timed(group: list[Token]) -> list[Token]:
     """晚上9点 is 21:00; the part of the day is then said with the hour."""
-    part = next((token.concept for token in group if token.concept in _DAYPARTS), "")
-    if not part or not any("@clock12=" in token.concept for token in group):
+    if not any("@clock12=" in token.concept for token in group):
         return group
-    return [_on_clock(token, part) for token in group if token.concept not in _DAYPARTS]
+    part = next((token.concept for token in group if token.concept in _DAYPARTS), "")
+    if part:
+        return [_on_clock(token, part) for token in group if token.concept not in _DAYPARTS]
+    usual = next((_USUAL_PART[token.concept] for token in group if token.concept in _USUAL_PART), "")
+    return [_on_clock(token, usual) if _is_usual(token) else token for token in group] if usual else group
+
+
+_USUAL_PART = {
+    "breakfast": "MORNING",
+    "GET_UP": "MORNING",
+    "lunch": "NOON",
+    "dinner": "EVENING",
+    "SLEEP": "EVENING",
+}
+"""When these are, unless something else is said: nobody has breakfast at 7 in the evening."""
+_USUAL_HOURS = (5 * 60, 12 * 60)
+
+
+def _is_usual(token: Token) -> bool:
+    """Tell whether the hour leaves no doubt: bedtime at 9 is in the evening, at 12 or 1 it is night."""
+    minutes = token.concept.partition("@clock12=")[2]
+    return bool(minutes) and _USUAL_HOURS[0] <= float(minutes) < _USUAL_HOURS[1]
 
 
 def _on_clock(token: Token, part: str) -> Token:
@@ -155,6 +185,8 @@ def _caused(group: list[Token]) -> list[Token]:
 
 
 _REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...] = (
+    (frozenset({"role", "profession"}), owned),
+    (frozenset({"PREFER"}), _preferred),
     (VOICES, turned),
     (BINDING, bound),
     (frozenset({"clock12"}), _timed),
@@ -174,6 +206,10 @@ _REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...
     (frozenset({"得"}), needed),
     (frozenset({"TAKEOUT"}), binned),
     (frozenset({"STORE"}), left),
+    (frozenset({Kind.NOT}), excessive),
+    (frozenset({"AT_LEAST"}), conveyed),
+    (frozenset({"DEPART", "DELETE"}), undressed),
+    (frozenset({"CALL", "NAME"}), addressed),
     (frozenset({"SWITCH"}), belated),
     (frozenset({"SPEND"}), grown),
 )

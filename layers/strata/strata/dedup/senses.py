@@ -111,6 +111,73 @@ def _as_need(group: Sequence[Token], index: int) -> Token:
     return token if done else Token("NEED", Kind.STANCE, "permission", token.surface)
 
 
+def addressed(group: list[Token]) -> list[Token]:
+    """*call me Sam*, *prefers to be called Sam*: how to be spoken to, not what somebody is named."""
+    wished = any(token.concept in _WISHING for token in group)
+    return [
+        Token("ADDRESS_AS", Kind.ACT, "communicate", token.surface)
+        if (token.concept == "NAME" and wished) or _is_calling_me(group, index)
+        else token
+        for index, token in enumerate(group)
+    ]
+
+
+_WISHING = frozenset({"PREFER", "WISH", "WANT"})
+
+
+def _is_calling_me(group: Sequence[Token], index: int) -> bool:
+    behind = [token for token in group[index + 1 :] if token.kind is not Kind.DROP]
+    if group[index].concept not in {"CALL", "NAME"} or len(behind) < 2 or behind[0].concept != "USER":  # noqa: PLR2004
+        return False
+    return behind[1].family in {"?", "name"} and behind[1].kind is not Kind.VALUE
+
+
+def conveyed(group: list[Token]) -> list[Token]:
+    """*over Zoom*, *over the phone*: by way of it, no amount."""
+    return [token for index, token in enumerate(group) if not (token.surface == "over" and _is_medium(group, index))]
+
+
+def _is_medium(group: Sequence[Token], index: int) -> bool:
+    behind = next((token for token in group[index + 1 :] if token.kind is not Kind.DROP), None)
+    return behind is not None and behind.family in {"messenger", "communicate", "device"}
+
+
+def excessive(group: list[Token]) -> list[Token]:
+    """不吃太辣的: who eats nothing very hot may eat what is a little hot."""
+    if all(token.surface not in _EXTREMELY for token in group):
+        return group
+    return [
+        Token("VERY", Kind.DEGREE, "degree", token.surface) if _limits_a_denial(group, index) else token
+        for index, token in enumerate(group)
+    ]
+
+
+_EXTREMELY = frozenset("太 很 非常 特别 too very extremely so really super".split())
+
+
+def _limits_a_denial(group: Sequence[Token], index: int) -> bool:
+    """Tell whether an intensifier stands between what is denied to be done and what is not eaten or drunk."""
+    behind = group[index + 1 : index + 2]
+    if group[index].surface not in _EXTREMELY or not behind:
+        return False
+    if behind[0].concept in {"MAY", "CAN"}:  # 不太能吃辣
+        return index > 0 and group[index - 1].kind is Kind.NOT
+    if behind[0].family not in {"food", "drink"}:
+        return False
+    kinds = [token.kind for token in group[:index]]
+    return Kind.NOT in kinds and bool({Kind.ACT, Kind.STANCE} & set(kinds[kinds.index(Kind.NOT) :]))
+
+
+def undressed(group: list[Token]) -> list[Token]:
+    """Shoes that are taken off or removed neither depart nor are deleted."""
+    if all(token.family != "clothes" for token in group):
+        return group
+    return [
+        Token("UNDRESS", Kind.ACT, "home", token.surface) if token.surface in {"take off", "remove"} else token
+        for token in group
+    ]
+
+
 def left(group: list[Token]) -> list[Token]:
     """*leaves at 7:45* is a departure, *leave at the door* is not."""
     if all(token.family not in _TIMES | _DATED for token in group) or any(token.concept == "PARCEL" for token in group):

@@ -69,9 +69,13 @@ def _comparable(no: Clause, yes: Clause) -> bool:
     if not no.stances:
         return yes.stances <= tables.with_bare
     if not yes.stances:
-        return no.stances <= (tables.with_bare - tables.attitude) | {"WILL", "ACCEPT", "AGREE", "WANT"}
+        return no.stances <= (tables.with_bare - tables.attitude) | _DENY_DEEDS
     families = {token.family for token in (*no.tokens, *yes.tokens)}
     return any(_related(one, other, is_food=bool(families & _FOODS)) for one in no.stances for other in yes.stances)
+
+
+_DENY_DEEDS = frozenset({"WILL", "ACCEPT", "AGREE", "WANT", "ACCUSTOMED"})
+"""Attitudes whose denial denies what is plainly done."""
 
 
 def _related(no: str, yes: str, *, is_food: bool) -> bool:

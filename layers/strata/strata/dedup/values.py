@@ -23,7 +23,7 @@ def other_value(left: Clause, right: Clause, rest: Difference) -> Clash | None:
         _unexplained(*side, switched=switched) for side in ((left, rest.left), (right, rest.right))
     ):
         return None
-    if _is_another_occasion(differing) and not left.change and not right.change:
+    if not left.change and not right.change and (_is_another_occasion(differing) or _may_hold_at_both(left, differing)):
         return None
     if not left.content & right.content and not oppositions().own_measures.intersection(differing):
         return None
@@ -33,6 +33,11 @@ def other_value(left: Clause, right: Clause, rest: Difference) -> Clash | None:
 def _is_another_occasion(differing: list[str]) -> bool:
     """Another time and another amount: two in the morning and one at night deny nothing."""
     return 0 < len(_WHEN.intersection(differing)) < len(differing)
+
+
+def _may_hold_at_both(clause: Clause, differing: list[str]) -> bool:
+    """Who likes to run in the morning may like to run in the evening."""
+    return clause.stances == {"LIKE"} and differing == ["daypart"]
 
 
 def _by_family(clause: Clause, odd: frozenset[str]) -> Values:

@@ -26,6 +26,31 @@ _GREATER = {
 _USER = Token("USER", Kind.PERSON, "self", "user")
 
 
+def weighed(group: list[Token]) -> list[Token]:
+    """*prefers trains to planes*, *tea over coffee*: what stands behind is what is not preferred."""
+    start = next((place for place, token in enumerate(group) if token.concept in _WEIGHING), len(group))
+    for place in range(start + 2, len(group) - 1):
+        if group[place].surface in _OVER and group[place].kind is not Kind.DIRECTION and _is_between(group, place):
+            than = Token("THAN", Kind.DIRECTION, "direction", group[place].surface)
+            return [*group[:place], than, *group[place + 1 :]]
+    return group
+
+
+def _is_between(group: Sequence[Token], place: int) -> bool:
+    """Tell whether something stands directly in front and behind."""
+    before = next((token for token in reversed(group[:place]) if token.kind is not Kind.DROP), None)
+    behind = next((token for token in group[place + 1 :] if token.kind is not Kind.DROP), None)
+    if before is None or behind is None or behind.family in _PLACES:
+        return False
+    return before.kind in _WEIGHABLE and behind.kind in _WEIGHABLE
+
+
+_WEIGHING = frozenset({"PREFER"})
+_OVER = frozenset({"to", "over"})
+_WEIGHABLE = frozenset({Kind.THING, Kind.ACT})
+_PLACES = frozenset({"place", "city", "room", "school"})
+
+
 def turned(group: list[Token]) -> list[Token]:
     """``group`` with who does something before what it is done to, and with the greater of two compared in front."""
     by = _place(group, "BY")
