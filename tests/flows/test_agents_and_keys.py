@@ -92,7 +92,11 @@ def test_a_revoked_key_is_trusted_no_longer_than_half_a_minute(shelf: Shelf, aut
 
 def test_rotation_gives_a_new_key_and_ends_the_old_one(shelf: Shelf, authenticate: Authenticator) -> None:
     old = shelf.agents.create_key(shelf.admin_caller, "shopper")
+    before = shelf.kinds()
     new = shelf.agents.rotate_key(shelf.admin_caller, "shopper", old.key.key_id)
+    assert shelf.kinds() == [*before, "key.rotated"]
+    (told,) = shelf.events.page("t", limit=1)
+    assert (told.detail["key_id"], told.detail["replaces"]) == (new.key.key_id, old.key.key_id)
     assert authenticate(new.secret).agent_id == "shopper"
     with pytest.raises(AuthenticationError):
         authenticate(old.secret)
@@ -100,6 +104,19 @@ def test_rotation_gives_a_new_key_and_ends_the_old_one(shelf: Shelf, authenticat
         shelf.agents.rotate_key(shelf.admin_caller, "shopper", old.key.key_id)
     states = [key.revoked_at is None for key in shelf.agents.keys(shelf.admin_caller, "shopper")]
     assert sorted(states) == [False, True]
+
+
+def test_two_rotations_of_one_key_at_once_make_one_key(shelf: Shelf) -> None:
+    old = shelf.agents.create_key(shelf.admin_caller, "shopper").key
+    before = shelf.kinds()
+    rivals = [replace(old, key_id=f"new-{number}", secret_hash="0" * 64) for number in range(2)]
+    shelf.agent_store.add_key(rivals[0], replaces=old.key_id)
+    with pytest.raises(NotFoundError):
+        shelf.agent_store.add_key(rivals[1], replaces=old.key_id)
+    with pytest.raises(NotFoundError):
+        shelf.agent_store.add_key(replace(rivals[1], agent_id="coach"), replaces="new-0")
+    live = [key.key_id for key in shelf.agent_store.keys("t", "shopper") if key.revoked_at is None]
+    assert (live, shelf.kinds()) == (["new-0"], [*before, "key.rotated"])
 
 
 def test_the_bootstrap_key_works_until_there_is_an_administrator(shelf: Shelf, authenticate: Authenticator) -> None:

@@ -21,8 +21,11 @@ class AgentStore(Protocol):
         """Return profiles in the order of their ids."""
         ...
 
-    def add_key(self, key: ApiKey, *, actor: str = "") -> None:
-        """Store a key."""
+    def add_key(self, key: ApiKey, *, actor: str = "", replaces: str = "") -> None:
+        """Store a key, and revoke in one with it the agent's key that it ``replaces``.
+
+        Raises NotFoundError: there is no such key, or it is revoked already; nothing is stored.
+        """
         ...
 
     def get_key(self, key_id: str) -> ApiKey | None:

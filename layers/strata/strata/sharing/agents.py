@@ -71,6 +71,9 @@ class Agents:
             ForbiddenError: administrators only; or a role above the agent's own.
             NotFoundError: no such agent.
         """
+        return self._made(caller, agent_id, role)
+
+    def _made(self, caller: Caller, agent_id: str, role: AgentRole | None, *, replaces: str = "") -> NewKey:
         _require_admin(caller)
         profile = self.get(caller, agent_id)
         if role is AgentRole.ADMIN and profile.role is not AgentRole.ADMIN:
@@ -84,18 +87,16 @@ class Agents:
             secret_hash=keys.hashed(secret),
             created_at=self._clock.now(),
         )
-        self._agents.add_key(key, actor=caller.agent_id)
+        self._agents.add_key(key, actor=caller.agent_id, replaces=replaces)
         return NewKey(key=key, secret=keys.rendered(key.key_id, secret))
 
     def rotate_key(self, caller: Caller, agent_id: str, key_id: str) -> NewKey:
-        """Make a new key of the same role and revoke the old one. Raises as ``create_key``."""
+        """Make a new key of the same role and revoke the old one, in one. Raises as ``create_key``."""
         _require_admin(caller)
         old = next((key for key in self.keys(caller, agent_id) if key.key_id == key_id), None)
         if old is None or old.revoked_at is not None:
             raise NotFoundError
-        new = self.create_key(caller, agent_id, role=old.role)
-        self.revoke_key(caller, agent_id, key_id)
-        return new
+        return self._made(caller, agent_id, old.role, replaces=key_id)
 
     def revoke_key(self, caller: Caller, agent_id: str, key_id: str) -> None:
         """Revoke a key. Raises ForbiddenError, NotFoundError."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, and_, func, insert, select, update
 
+from strata.errors import NotFoundError
 from strata.model.agents import AgentProfile, AgentRole, ApiKey, ProviderName
 from strata.model.events import NewEvent
 from strata.storage.engine import Database
@@ -49,14 +50,20 @@ class SqlAgentStore:
         query = query.order_by(agents.c.agent_id).limit(limit)
         return self._database.read(lambda c: [_profile(row) for row in c.execute(query).mappings()])
 
-    def add_key(self, key: ApiKey, *, actor: str = "") -> None:
-        """Store a key; the event names it and never its hash."""
+    def add_key(self, key: ApiKey, *, actor: str = "", replaces: str = "") -> None:
+        """Store a key, and revoke the one that it replaces; the event names both and never a hash.
+
+        Raises NotFoundError: there is none to replace.
+        """
         row = {field: getattr(key, field) for field in _KEY} | {"role": key.role.value}
 
         def work(connection: Connection) -> None:
             connection.execute(insert(api_keys).values(**row))
             detail = {"agent_id": key.agent_id, "key_id": key.key_id, "role": key.role.value}
-            _record(connection, key.tenant, "key.created", actor, detail, key.created_at)
+            if replaces:
+                _require_revoked(connection, key, replaces)
+                detail["replaces"] = replaces
+            _record(connection, key.tenant, "key.rotated" if replaces else "key.created", actor, detail, key.created_at)
 
         self._database.write(work)
 
@@ -92,6 +99,14 @@ class SqlAgentStore:
         query = select(func.count()).select_from(api_keys)
         query = query.where(key.tenant == tenant, key.role == AgentRole.ADMIN.value, key.revoked_at.is_(None))
         return self._database.read(lambda connection: connection.execute(query).scalar_one()) > 0
+
+
+def _require_revoked(connection: Connection, key: ApiKey, replaced: str) -> None:
+    """Revoke what a new key replaces; of two that replace the same key, one finds nothing."""
+    own = and_(api_keys.c.key_id == replaced, api_keys.c.tenant == key.tenant, api_keys.c.agent_id == key.agent_id)
+    revoking = update(api_keys).where(own, api_keys.c.revoked_at.is_(None)).values(revoked_at=key.created_at)
+    if not connection.execute(revoking).rowcount:
+        raise NotFoundError
 
 
 def _record(
