@@ -3,11 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any
 
-import pymysql
 import pytest
-import redis
 
 from strata import config
 from strata.clock import SystemClock
@@ -17,6 +14,7 @@ from strata.storage.engine import open_database
 from strata.storage.schema import migrate
 from tests.fakes.chat import ScriptedChat
 from tests.fakes.sessions import Desk
+from tests.fakes.wire import counted
 from tests.servers.caches import RedisCluster, RedisServer, TlsNode
 from tests.servers.databases import MariaDb
 
@@ -52,22 +50,7 @@ def key() -> SessionKey:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Count what both drivers put on the wire."""
-    counted: Counter[str] = Counter()
-
-    def counting(kind: str, send: Callable[..., Any]) -> Callable[..., Any]:
-        def count_and_send(*arguments: Any, **options: Any) -> Any:
-            counted[kind] += 1
-            return send(*arguments, **options)
-
-        return count_and_send
-
-    for kind, owner, name in (
-        ("statements", pymysql.connections.Connection, "_execute_command"),
-        ("commands", redis.connection.Connection, "send_packed_command"),
-    ):
-        monkeypatch.setattr(owner, name, counting(kind, getattr(owner, name)))
-    return counted
+    return counted(monkeypatch)
 
 
 @pytest.mark.parametrize("server", ["redis_server", "redis_cluster"])
