@@ -85,6 +85,8 @@ def _begun(token: Token, behind: Sequence[Token], group: Group) -> Group | None:
 def _is_another_subject(token: Token, rest: Sequence[Token], group: Group) -> bool:
     """妈妈吃素爸爸吃荤: somebody else does something, behind a clause that is whole."""
     first = next((each for each in group if each.kind is not Kind.DROP), None)
+    if group and group[0].concept == "CAUSE" and rest[0].kind in _PREDICATES:
+        return any(each.kind in {Kind.THING, Kind.ACT} for each in group)  # because of her knees she …
     if first is None or first.kind is not Kind.PERSON or token.surface.isascii() or first.concept == token.concept:
         return False
     return rest[0].kind in _PREDICATES and _is_whole(group)
@@ -195,4 +197,6 @@ def _continues_list(group: Group, before: Group) -> bool:
     kinds = {token.kind for token in group}
     if not kinds <= {Kind.THING, Kind.DROP} or not any(token.kind in _PREDICATES for token in before):
         return False
+    if any(token.concept == "ALLERGY" for token in before) and group[-1].family in _SERVED:
+        return any(token.family in _SERVED for token in before)  # a seafood allergy, particularly shrimp
     return before[-1].kind is Kind.THING and group[-1].family == before[-1].family != "?"

@@ -1,6 +1,6 @@
 """A run of English words as tokens: the longest phrase a table knows, word by word in any inflection."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from strata.dedup.inflection import (
     Forms,
@@ -10,6 +10,7 @@ from strata.dedup.inflection import (
     is_denied_copula,
     is_departure,
     is_over,
+    is_plan,
     is_question,
     permits,
     rejoined,
@@ -69,13 +70,19 @@ def _word(forms: Forms, index: int, entry: Entry) -> Entry:
         return _AT_THE_END[word]
     if index and forms[index - 1][0] in _TITLES:
         return (Token(word, Kind.PERSON, "name", word),)
-    if is_agent_mark(forms, index):
-        return (_BY,)
-    if permits(forms, index):
-        return (_MAY,)
-    if is_departure(forms, index):
-        return (_LEAVE,)
-    return () if is_auxiliary(forms, index) else entry or _unknown(forms, index)
+    if is_auxiliary(forms, index):
+        return ()
+    placed = next((said for holds, said in _BY_PLACE if holds(forms, index)), None)
+    return placed or entry or _unknown(forms, index)
+
+
+_BY_PLACE: tuple[tuple[Callable[[Forms, int], bool], Entry], ...] = (
+    (is_plan, (Token("PLAN_NOUN", Kind.THING, "office_thing", "plan"),)),
+    (is_agent_mark, (_BY,)),
+    (permits, (_MAY,)),
+    (is_departure, (_LEAVE,)),
+)
+"""What some words are where they stand."""
 
 
 def _longest_phrase(forms: Forms, index: int) -> tuple[int, Entry]:

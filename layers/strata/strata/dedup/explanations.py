@@ -89,7 +89,7 @@ def difference(left: Clause, right: Clause) -> Difference:
     shared = left.context & right.context
     _drop_compounds(only_left, only_right, shared)
     _drop_compounds(only_right, only_left, shared)
-    _drop_twins(only_left, only_right, shared)
+    _drop_twins(only_left, only_right, shared | (left.context | right.context) & _MARKS)
     _drop_open_hours(only_left, only_right)
     _drop_open_hours(only_right, only_left)
     only_left = _unexplained(only_left, shared | right.context & _MARKS)
@@ -148,7 +148,7 @@ def _are_twins(one: str, other: str, partners: Mapping[str, Conditions], shared:
     return one[0] == other[0] == "@" and (_is_bare_of(one, other) or _is_bare_of(other, one))
 
 
-_SESSIONS = frozenset({"CLASS", "WALK", "MEETING", "WALK_DOG"})
+_SESSIONS = frozenset({"CLASS", "WALK", "MEETING", "WALK_DOG", "FEED"})
 """What is had as often as there are of it: two lessons a week, a lesson twice a week."""
 _TYPED = frozenset(
     {

@@ -100,7 +100,9 @@ def is_over(forms: Forms, index: int) -> bool:
 
 
 def is_auxiliary(forms: Forms, index: int) -> bool:
-    """*has* before a participle: *has given up* owns nothing."""
+    """*has* before a participle, *keeps* before *-ing*: *has given up* owns nothing, *keeps asking* keeps nothing."""
+    if forms[index][1] == "keep":
+        return forms[index + 1 : index + 2] != [] and forms[index + 1][0].endswith("ing")
     following = next((form for form in forms[index + 1 :] if form[0] not in _BETWEEN), ("", ""))
     return forms[index][1] == "have" and is_participle(following)
 
@@ -111,6 +113,14 @@ def is_participle(form: Form) -> bool:
     if word in _IRREGULAR_PLURALS:
         return False
     return word in _LIKE_ITS_ROOT or (word != base and not word.endswith(("s", "ing")))
+
+
+def is_plan(forms: Forms, index: int) -> bool:
+    """*rejected the plan*: a thing; *plans to*, *has no plans* are what is to come."""
+    if forms[index][0] not in {"plan", "plans"} or not index:
+        return False
+    behind = forms[index + 1][0] if index + 1 < len(forms) else ""
+    return forms[index - 1][0] in _OWNING | {"an", "this"} and behind not in {"to", "on"}
 
 
 def is_departure(forms: Forms, index: int) -> bool:

@@ -11,6 +11,8 @@ _LASTING = frozenset(
 _ONCE = frozenset({"BUY", "SELL", "TRAVEL", "BUSINESS_TRIP", "SURGERY", "INTERVIEW", "MARRIED", "SWITCH", "-NOW"})
 _TO_COME = frozenset({"TOMORROW", "DAY_AFTER", "NEXT", "NEXT_WEEK", "NEXT_MONTH", "NEXT_YEAR"})
 _PREDICATES = frozenset({Kind.STANCE, Kind.ACT})
+DID = "DID"
+"""Done once, and over: no mood that keeps two facts apart, but no order says the same."""
 _SPEAKERS = frozenset({Kind.PERSON, Kind.THING})
 
 
@@ -26,8 +28,10 @@ def moods(group: Sequence[Token], before: Clause | None) -> frozenset[str]:
         found.add("HEARSAY")
     if "GUO" in words and _is_over(group):
         found.add("PAST")
-    elif "PAST" in found and _is_deed(group):
+    elif "PAST" in found and ("GUO" in words or _is_deed(group)):
         found.discard("PAST")
+    if _is_done(group):
+        found.add(DID)
     if "要" in words and _is_intended(group):
         found.add("PLAN")
     return frozenset(found)
@@ -38,6 +42,8 @@ def _is_hearsay(group: Sequence[Token]) -> bool:
     for index, token in enumerate(group[:-1]):
         if token.surface in _SAYING and index and group[index - 1].kind in _SPEAKERS:
             rest = group[index + 1 :]
+            if token.surface == "tell" and any(later.surface == "to" for later in rest):
+                return False  # told Dad to drink less
             return rest[0].family != "language_name" and any(later.kind in _PREDICATES for later in rest)
     return False
 
@@ -47,6 +53,23 @@ def _is_over(group: Sequence[Token]) -> bool:
     return any(
         token.concept == "GUO" and index and group[index - 1].concept in _LASTING for index, token in enumerate(group)
     )
+
+
+def _is_done(group: Sequence[Token]) -> bool:
+    """买了牛奶, *bought milk*: what is done once, in the past."""
+    return any(
+        token.concept in _TRADED
+        and (token.surface in _PASTS or token.surface.endswith("了") or _surface(group, place + 1) == "了")
+        for place, token in enumerate(group)
+    )
+
+
+_TRADED = frozenset({"BUY", "SELL"})
+_PASTS = frozenset({"bought", "sold"})
+
+
+def _surface(group: Sequence[Token], place: int) -> str:
+    return group[place].surface if place < len(group) else ""
 
 
 def _is_deed(group: Sequence[Token]) -> bool:

@@ -2,6 +2,7 @@
 
 from strata.dedup.explanations import Difference, difference
 from strata.dedup.holders import other_company, other_holder, other_person
+from strata.dedup.mood import DID
 from strata.dedup.oppositions import Clash, oppositions
 from strata.dedup.signs import opposed_signs
 from strata.dedup.tokens import Clause
@@ -53,11 +54,11 @@ def may_clash(left: Clause, right: Clause) -> bool:
 
 def _of_one_mood(left: Clause, right: Clause) -> bool:
     """Tell whether both are asserted alike; *won't come* answers *will come* too, and *must not* answers *may*."""
-    return left.moods == right.moods or _answers(left, right) or _answers(right, left)
+    return left.moods - {DID} == right.moods - {DID} or _answers(left, right) or _answers(right, left)
 
 
 def _answers(refusal: Clause, other: Clause) -> bool:
-    if not refusal.negative or refusal.moods:
+    if not refusal.negative or refusal.moods - {DID}:
         return False
     if "~wont" in refusal.context:
         return other.moods == {"PLAN"}

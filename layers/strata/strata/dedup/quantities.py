@@ -95,7 +95,7 @@ def _grammar() -> re.Pattern[str]:
         r"|(?P<aged>\b(?:aged|age) \d+\b)"
         rf"|(?P<amount>\d+(?:\.\d+)?(?:(?:{chinese})| ?(?:{english})(?![a-z])))"
         r"|(?P<at_hour>(?:(?<=\bat )|(?<=\buntil )|(?<=\bby )|(?<=\bafter )|(?<=\bbefore ))(?:1[0-2]|[1-9])"
-        r"(?=$|,| (?:every|each|on|in|daily|sharp|tonight)\b))"
+        r"(?=$|,| (?:every|each|on|in|daily|sharp|tonight|at night|in the)\b))"
         r"|(?P<ordinal>\d+ th\b(?= (?:of|every|each|a|per)\b|,|$))"
         r"|(?P<ranked>第\d+|\d+ th\b)"
         r"|(?P<stage>[初高大][一二三四](?![月天些点个样]))"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from strata.dedup.explanations import difference
+from strata.dedup.mood import DID
 from strata.dedup.oppositions import oppositions
 from strata.dedup.order import same_order
 from strata.dedup.tokens import Clause, Reading
@@ -14,8 +15,14 @@ def same_frame(left: Clause, right: Clause) -> bool:
         left.people == right.people
         and left.negative == right.negative
         and left.doubled == right.doubled
-        and left.moods == right.moods
+        and left.moods - {DID} == right.moods - {DID}
+        and not (_is_ordered(left, right) or _is_ordered(right, left))
     )
+
+
+def _is_ordered(order: Clause, deed: Clause) -> bool:
+    """Tell whether one asks for what the other says was done: *buy milk*, *bought milk*."""
+    return DID in deed.moods and DID not in order.moods and "~order" in order.context
 
 
 def same_clause(left: Clause, right: Clause) -> bool:
@@ -62,7 +69,7 @@ def extends(less: Reading, more: Reading) -> bool:
 
 def says_more(less: Clause, more: Clause) -> bool:
     """Tell whether ``more`` is ``less`` with words added, or the same; a word that limits or weakens adds nothing."""
-    if (less.negative, less.doubled, less.moods) != (more.negative, more.doubled, more.moods):
+    if (less.negative, less.doubled, less.moods - {DID}) != (more.negative, more.doubled, more.moods - {DID}):
         return False
     if not less.fixed <= more.fixed:
         return False

@@ -18,7 +18,11 @@ def served(group: list[Token]) -> list[Token]:
 
 
 def _is_fed(behind: Sequence[Token], rest: Sequence[Token]) -> bool:
-    return bool(behind) and behind[0].kind is Kind.PERSON and any(token.family == "consume" for token in rest)
+    if not behind or behind[0].kind is not Kind.PERSON:
+        return False
+    if behind[0].concept == "USER":  # 给用户推荐餐厅
+        return any(token.kind in {Kind.ACT, Kind.DIRECTION} for token in rest)
+    return any(token.family == "consume" for token in rest)
 
 
 def limited(group: list[Token]) -> list[Token]:

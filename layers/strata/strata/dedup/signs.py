@@ -11,9 +11,14 @@ _HARDLY = frozenset({"ALMOST"})
 """几乎不 denies all the same."""
 
 
+_AMPLY = frozenset({"MUCH"})
+"""Who does something a lot is contradicted by *never* as well."""
+_ALL_THE_TIME = frozenset({"DAILY", "EVERY"})
+
+
 def opposed_signs(no: Clause, yes: Clause) -> Clash | None:
     """A denial contradicts an affirmation of the same or of something narrower; not of something wider."""
-    if not _about_the_same(no, yes) or (no.limits - _HARDLY | yes.limits) & oppositions().limits:
+    if not _about_the_same(no, yes) or (no.limits - _HARDLY | yes.limits - _AMPLY) & oppositions().limits:
         return None
     if not _comparable(no, yes) or not _same_doing(no, yes) or not _covers(no, yes, difference(no, yes)):
         return None
@@ -30,7 +35,7 @@ def _covers(no: Clause, yes: Clause, rest: Difference) -> bool:
     """Tell whether nothing narrows the denial (symptoms and organs only say how), and nothing in front of the
     affirmation makes it about something else.
     """
-    harmless = {token.concept for token in no.tokens if token.family in _HOW} | oppositions().harmless
+    harmless = {token.concept for token in no.tokens if token.family in _HOW} | oppositions().harmless | _ALL_THE_TIME
     if rest.left - no.stances - harmless - _kinds_of(no, yes):
         return False
     added = rest.right - yes.stances
@@ -52,6 +57,8 @@ def _same_doing(no: Clause, yes: Clause) -> bool:
     denied, done = _acts(no), _acts(yes)
     if (done - denied) & tables.approaches:
         return False
+    if denied == {"AVOID"}:
+        return True
     if denied and done and not denied & done:
         return denied | done <= tables.taking
     return denied <= done or done - denied <= tables.harmless
@@ -74,6 +81,8 @@ def _comparable(no: Clause, yes: Clause) -> bool:
     return any(_related(one, other, is_food=bool(families & _FOODS)) for one in no.stances for other in yes.stances)
 
 
+_DISLIKED = frozenset({"LIKE", "WANT", "WISH", "ACCEPT"})
+"""What is disliked or not wanted is not fine."""
 _DENY_DEEDS = frozenset({"WILL", "ACCEPT", "AGREE", "WANT", "ACCUSTOMED"})
 """Attitudes whose denial denies what is plainly done."""
 
@@ -82,6 +91,8 @@ def _related(no: str, yes: str, *, is_food: bool) -> bool:
     """Stances of one kind; and of food, taste and permission: who likes what he cannot eat contradicts himself."""
     tables = oppositions()
     if is_food and {no, yes} & tables.of_food and {no, yes} & (tables.attitude - {"WISH"}):
+        return True
+    if yes == "FINE" and no in _DISLIKED:
         return True
     kinds = (
         tables.ability,

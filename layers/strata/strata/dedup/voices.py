@@ -40,7 +40,7 @@ def _is_between(group: Sequence[Token], place: int) -> bool:
     """Tell whether something stands directly in front and behind."""
     before = next((token for token in reversed(group[:place]) if token.kind is not Kind.DROP), None)
     behind = next((token for token in group[place + 1 :] if token.kind is not Kind.DROP), None)
-    if before is None or behind is None or behind.family in _PLACES:
+    if before is None or behind is None or (behind.family in _PLACES and before.family != behind.family):
         return False
     return before.kind in _WEIGHABLE and behind.kind in _WEIGHABLE
 
