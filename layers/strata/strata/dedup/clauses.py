@@ -6,7 +6,7 @@ begins a new group, and a group that only says when or how joins its neighbour.
 
 from collections.abc import Iterator, Sequence
 
-from strata.dedup.senses import aged
+from strata.dedup.moments import aged
 from strata.dedup.tokens import Kind, Token
 
 Group = list[Token]

@@ -43,6 +43,8 @@ def _is_beside(group: Sequence[Token]) -> bool:
     if any(token.concept == "MAY" for token in group) and any(token.surface == "for" for token in group):
         return False
     first = next((n for n, token in enumerate(group) if token.kind in {Kind.PERSON, Kind.THING}), 0)
+    if group[first - 1].surface == "给" and any(token.family == "consume" for token in group):
+        return False  # 给孩子喝: the child drinks
     return first > 0 and group[first - 1].surface in _BESIDE
 
 

@@ -54,9 +54,24 @@ def _takes_place(left: Clause, right: Clause, ours: frozenset[str], theirs: froz
     if left.content & right.content:
         return True
     families = _families(left, ours)
+    if (
+        "JOB" in left.items ^ right.items
+        and families
+        and _families(right, theirs)
+        and _are_firms(families | _families(right, theirs))
+    ):
+        return True
     if families == _families(right, theirs) and families <= oppositions().rivals:
         return True
     return _is_promoted(left, ours, theirs, right) or _is_promoted(right, theirs, ours, left)
+
+
+def _are_firms(families: set[str]) -> bool:
+    return families <= _FIRMS and "employer" in families
+
+
+_FIRMS = frozenset("employer shop_app music_app phone_brand browser messenger payment map_app database_name".split())
+"""Families whose names are companies, too."""
 
 
 def _is_promoted(was: Clause, one: frozenset[str], other: frozenset[str], now: Clause) -> bool:
@@ -64,6 +79,30 @@ def _is_promoted(was: Clause, one: frozenset[str], other: frozenset[str], now: C
     if now.change != "SWITCH" or _families(was, one) != {"profession"}:
         return False
     return _families(now, other) <= {"profession", "?"} and not any(token.kind is Kind.ACT for token in now.tokens)
+
+
+def other_way(left: Clause, right: Clause, rest: Difference) -> Clash | None:
+    """A change in how somebody gets to work: drove, and now takes the underground."""
+    if not (left.change or right.change) or not left.items & right.items & _GETS_THERE or left.negative:
+        return None
+    odd = [
+        token
+        for clause, some in ((left, rest.left), (right, rest.right))
+        for token in clause.tokens
+        if token.concept in some
+    ]
+    if (
+        not rest.left
+        or not rest.right
+        or any(token.family not in _WAYS and token.concept not in _USES for token in odd)
+    ):
+        return None
+    return Clash(reason="update", evidence=worded(left, right))
+
+
+_GETS_THERE = frozenset({"COMMUTE", "JOB", "SCHOOLING"})
+_WAYS = frozenset({"vehicle", "motion", "sport", "body_act"})
+_USES = frozenset({"TAKE", "USE"})
 
 
 def other_person(left: Clause, right: Clause) -> Clash | None:

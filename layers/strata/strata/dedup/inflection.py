@@ -32,6 +32,7 @@ _NO_OBJECT = frozenset("to of in at for with and or but that be is are was were 
 _IRREGULAR_PLURALS = frozenset("children grandchildren men women people feet teeth mice geese".split())
 _LIKE_ITS_ROOT = frozenset("left run come become put quit".split())
 """Participles that look like the plain form, or are kept as they stand."""
+_PHRASAL = frozenset("after up off out down over on away".split())
 _VERBAL = frozenset("planning planned plans grouped grouping typing typed pointing pointed".split())
 _INTRANSITIVE = frozenset("be get go come have stay".split())
 _THEN = frozenset("at in during when while overnight before after every each all until till if for by as and".split())
@@ -141,7 +142,8 @@ def is_agent_mark(forms: Forms, index: int) -> bool:
     """*by* behind a passive names who did it: *was bitten by*, not *sits by the window*."""
     if forms[index][0] != "by" or not index:
         return False
-    return is_participle(forms[index - 1]) and any(form[1] in {"be", "get"} for form in forms[:index])
+    done = is_participle(forms[index - 1]) or (forms[index - 1][0] in _PHRASAL and is_participle(forms[index - 2]))
+    return done and any(form[1] in {"be", "get"} for form in forms[:index])
 
 
 def stands_alone(forms: Forms, index: int) -> bool:
@@ -154,4 +156,5 @@ def stands_alone(forms: Forms, index: int) -> bool:
     if forms[index][0] != "a":
         return False
     named = index > 0 and not {*forms[index - 1]}.isdisjoint(_NAMED_BY_LETTER) and forms[index - 1][0] not in _VERBAL
-    return named or (following[0].endswith("s") and following[0] != following[1])
+    is_one = index > 0 and forms[index - 1][1] == "be"  # is a Pisces
+    return named or (not is_one and following[0].endswith("s") and following[0] != following[1])

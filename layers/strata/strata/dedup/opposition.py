@@ -1,7 +1,7 @@
 """What cannot be true at once: opposite signs, other values, exclusive words, another holder of a place."""
 
 from strata.dedup.explanations import Difference, difference
-from strata.dedup.holders import other_company, other_holder, other_person
+from strata.dedup.holders import other_company, other_holder, other_person, other_way
 from strata.dedup.mood import DID
 from strata.dedup.oppositions import Clash, oppositions
 from strata.dedup.signs import opposed_signs
@@ -24,7 +24,11 @@ def clash(left: Clause, right: Clause) -> Clash | None:
     rest = difference(left, right)
     if rest.is_empty:
         return None
-    return other_value(left, right, rest) or _opposite_words(left, right, rest) or other_holder(left, right, rest)
+    return other_value(left, right, rest) or _opposite_words(left, right, rest) or _other_place(left, right, rest)
+
+
+def _other_place(left: Clause, right: Clause, rest: Difference) -> Clash | None:
+    return other_holder(left, right, rest) or other_way(left, right, rest)
 
 
 _NOT_SAID = frozenset({"IF", "QUESTION"})
@@ -44,6 +48,8 @@ def may_clash(left: Clause, right: Clause) -> bool:
     one at a time.
     """
     if left.change == "SWITCH" or right.change == "SWITCH" or not left.slots.isdisjoint(right.slots):
+        return True
+    if (left.change or right.change) and not left.items.isdisjoint(_CHANGEABLE & right.items):
         return True
     if not left.excluded.isdisjoint(right.items) or (left.equates and right.equates):
         return True
@@ -81,6 +87,10 @@ def _opposite_words(left: Clause, right: Clause, rest: Difference) -> Clash | No
     if (excluded and excluding) or ((excluded or excluding) and not odd):
         return Clash(reason="opposite", evidence=tuple(sorted(rest.left | rest.right)))
     return None
+
+
+_CHANGEABLE = frozenset({"COMMUTE"})
+"""What a *now* is enough to change: the way to work."""
 
 
 def _is_recoloured(left: Clause, right: Clause, rest: Difference) -> bool:

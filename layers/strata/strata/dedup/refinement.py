@@ -4,22 +4,18 @@ from collections.abc import Callable, Sequence
 
 from strata.dedup.bindings import BINDING, bound, owned
 from strata.dedup.lexicon import NOT
+from strata.dedup.moments import begun, belated, departed, due, employed, ended, left, resting
 from strata.dedup.quantities import value
 from strata.dedup.senses import (
     addressed,
-    begun,
-    belated,
     binned,
     conveyed,
-    departed,
     drunk,
-    employed,
-    ended,
     excessive,
     grown,
-    left,
     limited,
     needed,
+    played,
     served,
     undressed,
 )
@@ -49,6 +45,11 @@ def _preferred(group: list[Token]) -> list[Token]:
     """*trains to planes* as *trains rather than planes*."""
     found = weighed(group)
     return group if found is group else bound(found)
+
+
+def _due(group: list[Token]) -> list[Token]:
+    """*by 9* bound as *before 9*."""
+    return bound(due(group))
 
 
 def _forbidden(group: list[Token]) -> list[Token]:
@@ -186,6 +187,7 @@ def _caused(group: list[Token]) -> list[Token]:
 
 _REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...] = (
     (frozenset({"role", "profession"}), owned),
+    (frozenset({"by"}), _due),
     (frozenset({"PREFER"}), _preferred),
     (VOICES, turned),
     (BINDING, bound),
@@ -206,6 +208,8 @@ _REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...
     (frozenset({"得"}), needed),
     (frozenset({"TAKEOUT"}), binned),
     (frozenset({"STORE"}), left),
+    (frozenset({"quality"}), resting),
+    (frozenset({"VIDEO_GAME"}), played),
     (frozenset({Kind.NOT}), excessive),
     (frozenset({"AT_LEAST"}), conveyed),
     (frozenset({"DEPART", "DELETE"}), undressed),

@@ -16,9 +16,16 @@ _AMPLY = frozenset({"MUCH"})
 _ALL_THE_TIME = frozenset({"DAILY", "EVERY"})
 
 
+_ILL = frozenset({"ILL", "INJURE"})
+_WELL = frozenset({"FINE", "GOOD"})
+"""Who is ill is not well: these affirm what the denial says."""
+
+
 def opposed_signs(no: Clause, yes: Clause) -> Clash | None:
     """A denial contradicts an affirmation of the same or of something narrower; not of something wider."""
     if not _about_the_same(no, yes) or (no.limits - _HARDLY | yes.limits - _AMPLY) & oppositions().limits:
+        return None
+    if yes.items & _ILL and no.stances & _WELL:
         return None
     if not _comparable(no, yes) or not _same_doing(no, yes) or not _covers(no, yes, difference(no, yes)):
         return None

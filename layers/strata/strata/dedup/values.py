@@ -16,9 +16,10 @@ _HALF_DAY = 720
 
 def other_value(left: Clause, right: Clause, rest: Difference) -> Clash | None:
     """A value that differs where nothing else does."""
-    ours, theirs = _by_family(left, rest.left), _by_family(right, rest.right)
-    differing = [family for family in sorted(ours.keys() & theirs.keys()) if not _agree(ours[family], theirs[family])]
     switched = "SWITCH" in {left.change, right.change}
+    ours = _by_family(left, rest.left, switched=switched)
+    theirs = _by_family(right, rest.right, switched=switched)
+    differing = [family for family in sorted(ours.keys() & theirs.keys()) if not _agree(ours[family], theirs[family])]
     if not differing or any(
         _unexplained(*side, switched=switched) for side in ((left, rest.left), (right, rest.right))
     ):
@@ -40,11 +41,12 @@ def _may_hold_at_both(clause: Clause, differing: list[str]) -> bool:
     return clause.stances == {"LIKE"} and differing == ["daypart"]
 
 
-def _by_family(clause: Clause, odd: frozenset[str]) -> Values:
+def _by_family(clause: Clause, odd: frozenset[str], *, switched: bool) -> Values:
     found: dict[str, frozenset[str]] = {}
     for token in clause.tokens:
-        if _measures(token, clause) and (token.concept in odd or token.family == "article"):
-            family = _FAMILIES.get(token.family, token.family)
+        if _measures(token, switched=switched) and (token.concept in odd or token.family == "article"):
+            measured = token.concept[1:].partition("=")[0] if token.kind is Kind.THING else token.family
+            family = _FAMILIES.get(measured, measured)
             found[family] = found.get(family, frozenset()) | {token.concept}
     return found
 
@@ -53,11 +55,11 @@ _FAMILIES = {"article": "count", "clock12": "clock"}
 """The 1 of 一辆 counts when the other side does; an hour is an hour."""
 
 
-def _measures(token: Token, clause: Clause) -> bool:
+def _measures(token: Token, *, switched: bool) -> bool:
     """A value that tells things apart (二楼的厕所) is none, unless a change says that it is."""
     if token.kind is Kind.VALUE or token.family in _COUNTED:
         return True
-    return token.concept.startswith("@") and clause.change == "SWITCH"
+    return switched and token.concept.startswith("@")
 
 
 def _agree(ours: frozenset[str], theirs: frozenset[str]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from strata.dedup.tokens import Kind, Token
 
-VOICES = frozenset({"BY", "PASSIVE", "THAN"})
+VOICES = frozenset({"BY", "PASSIVE", "THAN", "FROM"})
 """Concepts without which there is nothing to turn round."""
 _NAMED = frozenset({Kind.PERSON, Kind.THING})
 _DOING = frozenset({Kind.ACT, Kind.DIRECTION})
@@ -57,6 +57,8 @@ def turned(group: list[Token]) -> list[Token]:
     if by:
         return _active(group, by, _from_by(group, by))
     passive = _place(group, "PASSIVE")
+    if passive is None:
+        passive = next((place for place, token in enumerate(group) if token.surface == "由"), None)
     if passive:
         return _active(group, passive, _from_passive(group, passive))
     than = _place(group, "THAN")
