@@ -54,6 +54,7 @@ class Finding:
     reason: str
 
 
+_NO_FINDINGS: Mapping[str, Finding] = {}
 Findings = Mapping[tuple[str, str], Finding]
 """By (proposal key, entry id); what is not among them is near at most."""
 
@@ -99,8 +100,8 @@ class Board:
         elif older:
             self._confirm(proposal, entry, older)
         else:
-            skipped = planned(proposal, WriteAction.SKIP, reason=self._reason(proposal, entry))
-            self.writes[proposal.key] = replace(skipped, repeats=entry.id)
+            reason = self._reason(proposal, entry)
+            self.writes[proposal.key] = planned(proposal, WriteAction.SKIP, reason=reason, repeats=entry.id)
 
     def _join(self, proposal: Proposal, entry: Entry) -> None:
         """The same said twice in one session is one write with two sources."""
@@ -167,8 +168,10 @@ class Board:
         keep_old_visible: bool = False,
     ) -> None:
         kept = [entry for entry in replaced if keep_old_visible or not self._is_called_off(entry, proposal)]
-        self.writes[proposal.key] = replace(
-            planned(proposal, action, reason=reason),
+        self.writes[proposal.key] = planned(
+            proposal,
+            action,
+            reason=reason,
             repeats=repeats,
             replaces=_ids(kept, external=False),
             replaces_external=_ids(kept, external=True),
@@ -186,8 +189,8 @@ class Board:
     def _add_outdated(self, proposal: Proposal, newer: Sequence[Entry]) -> None:
         """Keep what was said before the statement it contradicts: in the history, never among what holds."""
         latest = max(newer, key=lambda entry: entry.order)
-        write = planned(proposal, WriteAction.INSERT, reason=f"outdated: {self._reason(proposal, latest)}")
-        self.writes[proposal.key] = replace(write, superseded_by=latest.id)
+        reason = f"outdated: {self._reason(proposal, latest)}"
+        self.writes[proposal.key] = planned(proposal, WriteAction.INSERT, reason=reason, superseded_by=latest.id)
 
     def _retire(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
@@ -196,7 +199,7 @@ class Board:
     def _related(self, proposal: Proposal, *relations: Relation) -> list[Entry]:
         return [
             self._live[entry_id]
-            for entry_id, found in self._findings[proposal.key].items()
+            for entry_id, found in self._findings.get(proposal.key, _NO_FINDINGS).items()
             if found.relation in relations and entry_id in self._live
         ]
 

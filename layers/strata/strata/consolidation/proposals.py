@@ -43,7 +43,7 @@ class Proposal:
     @property
     def order(self) -> tuple[datetime, int]:
         """By when it was said."""
-        return self.said_at, max((source.seq for source in self.sources), default=0)
+        return self.said_at, max([source.seq for source in self.sources], default=0)
 
 
 def key_of(run: Run, collection: str, memory_type: str, seqs: Sequence[int], content: str) -> str:
@@ -64,8 +64,18 @@ def with_sources_of(kept: Proposal, repeated: Proposal) -> Proposal:
     )
 
 
-def planned(proposal: Proposal, action: WriteAction, *, reason: str) -> PlannedWrite:
-    """Return the decision about a proposal that replaces nothing."""
+def planned(  # noqa: PLR0913 (what a decision has)
+    proposal: Proposal,
+    action: WriteAction,
+    *,
+    reason: str,
+    repeats: str | None = None,
+    replaces: tuple[str, ...] = (),
+    replaces_external: tuple[str, ...] = (),
+    superseded_by: str | None = None,
+    keep_old_visible: bool = False,
+) -> PlannedWrite:
+    """Return the decision about a proposal."""
     return PlannedWrite(
         key=proposal.key,
         action=action,
@@ -83,5 +93,10 @@ def planned(proposal: Proposal, action: WriteAction, *, reason: str) -> PlannedW
         rule=proposal.rule,
         evidence=proposal.evidence,
         reason=reason,
+        repeats=repeats,
+        replaces=replaces,
+        replaces_external=replaces_external,
+        superseded_by=superseded_by,
+        keep_old_visible=keep_old_visible,
         metadata=proposal.metadata,
     )

@@ -23,20 +23,21 @@ class Held:
     memory_type: str
     proposals: tuple[Proposal, ...]
     stored: Sequence[Stored]
-    places: Mapping[str, Sequence[int]]
-    """By key of a proposal where the ``stored`` ones stand that are worth a look beside it."""
+    places: Mapping[str, Mapping[str, int]]
+    """By key of a proposal where the ``stored`` ones stand that are worth a look beside it, by id."""
     findings: Findings
     """What is more than alike, among the proposals too."""
 
     def near(self, proposal: Proposal) -> list[Entry]:
         """Return the stored entries that are worth a look beside a proposal, in the order in which they are listed."""
-        return [_stored(self.stored[place]) for place in sorted(self.places.get(proposal.key, ()))]
+        places = self.places.get(proposal.key)
+        return [_stored(self.stored[place]) for place in sorted(places.values())] if places else []
 
     def entries(self, findings: Findings) -> list[Entry]:
         """Return the stored entries that are anything to one of the proposals by ``findings``."""
-        telling = {entry_id for (_, entry_id), finding in findings.items() if finding.relation is not Relation.NEAR}
-        looked_at = sorted({place for places in self.places.values() for place in places})
-        return [_stored(self.stored[place]) for place in looked_at if self.stored[place].memory.memory_id in telling]
+        telling = (pair for pair, finding in findings.items() if finding.relation is not Relation.NEAR)
+        found = {self.places[key][entry_id] for key, entry_id in telling if entry_id in self.places.get(key, ())}
+        return [_stored(self.stored[place]) for place in sorted(found)]
 
 
 class Prune:
@@ -57,9 +58,9 @@ class Prune:
         stored = self._lookup(run, collection, memory_type, now=now)
         batch = [entry_of(proposal) for proposal in group]
         near = self._pairs.proposed([entry.content for entry in batch], [item.memory.content for item in stored])
-        places: defaultdict[str, list[int]] = defaultdict(list)
+        places: dict[str, dict[str, int]] = {entry.id: {} for entry in batch}
         for new, old in near:
-            places[batch[new].id].append(old)
+            places[batch[new].id][stored[old].memory.memory_id] = old
         return Held(
             collection=collection,
             memory_type=memory_type,

@@ -22,6 +22,7 @@ class Shared:
         self.most = self._most()
         """The number of sets that some position is in, and none is in more."""
         self._known: dict[int, int] = {}
+        self._exactly: dict[int, int] = {}
 
     def _most(self) -> int:
         """Keep from the heaviest bit plane down the positions that none exceeds."""
@@ -44,7 +45,10 @@ class Shared:
 
     def exactly(self, count: int) -> int:
         """The positions that are in ``count`` sets (above 0)."""
-        return self.at_least(count) ^ self.at_least(count + 1)
+        known = self._exactly.get(count)
+        if known is None:
+            known = self._exactly[count] = self.at_least(count) ^ self.at_least(count + 1)
+        return known
 
     def _compared(self, least: int) -> int:
         """Compare every position's count with a constant, from the heaviest bit plane down."""
@@ -72,13 +76,16 @@ def _counted(bitsets: Sequence[int]) -> list[int]:
     while same:
         heavier: list[int] = []
         while len(same) > 2:  # noqa: PLR2004 (three bits become two)
-            one, other, third = same.pop(), same.pop(), same.pop()
-            odd = one ^ other
-            same.append(odd ^ third)
-            heavier.append(one & other | odd & third)
-        planes.append(same[0] ^ same[1] if len(same) > 1 else same[0])
+            rest = same[len(same) // 3 * 3 :]
+            for one, other, third in zip(same[::3], same[1::3], same[2::3], strict=False):
+                odd = one ^ other
+                rest.append(odd ^ third)
+                heavier.append(one & other | odd & third)
+            same = rest
         if len(same) > 1:
             heavier.append(same[0] & same[1])
+            same[0] ^= same[1]
+        planes.append(same[0])
         same = heavier
     while planes and not planes[-1]:
         planes.pop()

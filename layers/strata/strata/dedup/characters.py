@@ -5,9 +5,9 @@ bit plane, counts for ten thousand texts in some thirty operations what comparin
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from math import ceil
-from typing import NamedTuple
 
 from strata.dedup.bitsets import Shared, bitsets, positions, without
 
@@ -26,35 +26,38 @@ class CharacterIndex:
         self._sizes = bitsets({index: (len(each),) for index, each in enumerate(sets) if each})
         self._lengths = bitsets({index: (len(text),) for index, text in enumerate(texts) if text})
         self._known_smaller: dict[int, int] = {}
-        self._known_reach: dict[tuple[int, float], _Reach] = {}
         self._known_lengths: dict[tuple[int, float, int], dict[int, int]] = {}
         self._latest: tuple[str, int, Shared] = "", 0, Shared(())
 
     def near(self, text: str, threshold: float, limit: int, known: Iterable[int] = ()) -> list[tuple[int, float]]:
-        """Index and Jaccard index of the best ``limit`` texts, those ``known`` apart, that reach ``threshold`` (above
-        0), best first.
+        """Index and Jaccard index of the best ``limit`` texts that reach ``threshold`` (above 0), best first; none if
+        nothing but what is ``known`` can.
         """
         size, shared = self._shared(text)
-        reach = self._reach(size, threshold)
-        fitting = _fitting(reach, shared, without(shared.at_least(reach.enough), known))
+        fitting = self._fitting(_least_overlaps(size, threshold), shared, known)
         near: list[tuple[int, float]] = []
-        for score, its_size, count in reach.scores if fitting else ():
-            if its_size in fitting and (found := fitting[its_size] & shared.exactly(count)):
+        for score, its_size, count in _scores(size, fitting, shared.most):
+            if found := fitting[its_size][1] & shared.exactly(count):
                 near += [(index, score) for index in islice(positions(found), limit - len(near))]
                 if len(near) == limit:
                     break
         return near
 
+    def _fitting(self, least: Mapping[int, int], shared: Shared, known: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """By size of their sets the ``least`` overlap that is enough and the texts that have it."""
+        enough = min(least.values(), default=shared.most + 1)
+        possible = shared.at_least(enough)
+        found: dict[int, tuple[int, int]] = {}
+        for its_size, overlap in least.items() if without(possible, known) else ():
+            having = self._sizes.get(its_size)
+            if having and (fitting := possible & having & shared.at_least(overlap)):
+                found[its_size] = overlap, fitting
+        return found
+
     def holding(self, text: str) -> Iterable[int]:
         """The texts that have all of ``text``'s characters, in order; ``text`` must have some."""
         size, shared = self._shared(text)
         return positions(shared.at_least(size))
-
-    def _reach(self, size: int, threshold: float) -> "_Reach":
-        known = self._known_reach.get((size, threshold))
-        if known is None:
-            known = self._known_reach[size, threshold] = _reach(size, self._sizes, threshold)
-        return known
 
     def few_edits_away(self, text: str, similarity: float, longest: int, known: Iterable[int] = ()) -> Iterable[int]:
         """The texts of at most ``longest`` characters, those ``known`` apart, that may be edited into ``text``: each
@@ -108,35 +111,24 @@ class CharacterIndex:
         return size, shared
 
 
-class _Reach(NamedTuple):
-    """With what a set of one size reaches a Jaccard index."""
+@lru_cache(maxsize=256)
+def _least_overlaps(size: int, threshold: float) -> dict[int, int]:
+    """By the sizes of sets that can reach a Jaccard index the smallest overlap that is enough."""
+    sizes = range(max(1, ceil(size * threshold - _SLACK)), int(size / threshold + _SLACK) + 1)
+    overlaps = ((its_size, _overlap(size, its_size, threshold)) for its_size in sizes)
+    return {its_size: overlap for its_size, overlap in overlaps if overlap <= min(size, its_size)}
 
-    enough: int
-    """The smallest overlap that may be enough."""
-    least: Sequence[tuple[int, int, int]]
-    """The sizes of other sets, which texts have them, and the smallest overlap that is enough."""
-    scores: Sequence[tuple[float, int, int]]
+
+def _scores(size: int, fitting: Mapping[int, tuple[int, int]], most: int) -> list[tuple[float, int, int]]:
     """Every score that is enough, with the size and the overlap that make it, best first."""
-
-
-def _reach(size: int, sizes: Mapping[int, int], threshold: float) -> _Reach:
-    overlaps = ((its_size, having, _overlap(size, its_size, threshold)) for its_size, having in sizes.items())
-    least = [each for each in overlaps if each[2] <= min(size, each[0])]
-    scores = [
-        (count / (size + its_size - count), its_size, count)
-        for its_size, _, enough in least
-        for count in range(enough, min(size, its_size) + 1)
-    ]
-    return _Reach(min((each[2] for each in least), default=size + 1), least, sorted(scores, reverse=True))
-
-
-def _fitting(reach: _Reach, shared: Shared, possible: int) -> dict[int, int]:
-    """By size of their sets the ``possible`` texts that share enough."""
-    found: dict[int, int] = {}
-    for its_size, having, least in reach.least if possible else ():
-        if fitting := possible & having & shared.at_least(least):
-            found[its_size] = fitting
-    return found
+    return sorted(
+        [
+            (count / (size + its_size - count), its_size, count)
+            for its_size, (least, _) in fitting.items()
+            for count in range(least, min(size, its_size, most) + 1)
+        ],
+        reverse=True,
+    )
 
 
 def _overlap(size: int, its_size: int, threshold: float) -> int:

@@ -1,6 +1,6 @@
 """A text read into clauses: who, what, when, for or against, and how sure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from strata.dedup.clauses import groups
@@ -29,14 +29,15 @@ _LIMITS = frozenset({Kind.DEGREE})
 _LISTABLE = frozenset({Kind.THING, Kind.VALUE})
 _LASTING = frozenset({"IF"})
 """What follows a condition stays under it."""
+_NOTHING: frozenset[str] = frozenset()
 _SILENT = frozenset({Kind.DROP, Kind.NOT, Kind.MOOD, Kind.CHANGE, Kind.LINK})
 
 
-def shared(concepts: Iterable[str]) -> frozenset[str]:
+def shared(concepts: Collection[str]) -> frozenset[str]:
     """The set of ``concepts``, the same object wherever it is the same: of a clause's sets most are empty or of one
     common word, and what is kept for thousands of texts should not be a dozen objects each.
     """
-    return _kept(frozenset(concepts))
+    return _kept(frozenset(concepts)) if concepts else _NOTHING
 
 
 @lru_cache(maxsize=4_096)
@@ -71,9 +72,6 @@ def read(text: str) -> Reading:
 
 def _together(parts: Sequence[frozenset[str]]) -> frozenset[str]:
     return parts[0] if len(parts) == 1 else shared(_NOTHING.union(*parts))
-
-
-_NOTHING: frozenset[str] = frozenset()
 
 
 def _segments(text: str) -> list[list[Token]]:

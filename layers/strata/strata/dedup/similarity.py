@@ -102,7 +102,7 @@ class Profiles:
         return found
 
     def sharing_characters(self, text: str, threshold: float, limit: int, known: Iterable[int] = ()) -> list[Scored]:
-        """The texts whose sets of characters overlap most; those ``known`` already are left out."""
+        """The texts whose sets of characters overlap most; none if they are all ``known`` already."""
         return self._characters.near(text, threshold, limit, known)
 
     def few_edits_away(

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import fsum, log
 
@@ -33,9 +33,7 @@ class Topics:
                 if counts[concept] <= _MOST_COMMON:
                     places[concept].append(index)
         self._places = {concept: tuple(found) for concept, found in places.items()}
-        self._members: dict[str, Collection[int]] = {
-            concept: frozenset(found) if len(found) > _FEW else found for concept, found in self._places.items()
-        }
+        self._members = {concept: frozenset(found) for concept, found in self._places.items() if len(found) > _FEW}
 
     def near(self, text: str, threshold: float, limit: int) -> list[tuple[int, float]]:
         """Index and score of the ``limit`` texts that share most: the weight shared, of the lighter one's weight.
@@ -66,11 +64,18 @@ class Topics:
         most = list(accumulate(weight for weight, _ in telling))
         found: dict[int, float] = {}
         for (weight, concept), within_reach in zip(reversed(telling), reversed(most), strict=True):
-            for index in found.keys() & self._members[concept] if found else ():
+            for index in self._with(concept, found) if found else ():
                 found[index] += weight
             for index in self._no_heavier(concept, total, within_reach / threshold + _SLACK):
                 found.setdefault(index, weight)
         return found
+
+    def _with(self, concept: str, found: Mapping[int, float]) -> Iterable[int]:
+        """Those of ``found`` that have a concept."""
+        members = self._members.get(concept)
+        if members is None:
+            return [index for index in self._places[concept] if index in found]
+        return members.intersection(found)
 
     def _no_heavier(self, concept: str, total: float, enough: float) -> Iterable[int]:
         """The texts with a concept that weigh at most ``enough`` themselves; all if the other text does."""
