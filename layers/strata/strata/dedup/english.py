@@ -15,6 +15,7 @@ from strata.dedup.inflection import (
     permits,
     rejoined,
     stands_alone,
+    was,
 )
 from strata.dedup.lemma import lemma
 from strata.dedup.lexicon import NOT, Entry, Node, lexicon
@@ -51,7 +52,7 @@ def english(words: tuple[str, ...], *, opening: bool) -> Iterator[Token]:
         size, entry = _longest_phrase(forms, index)
         if size <= 1 and is_denied_copula(forms, index):
             size, entry = _denied_phrase(forms, index, (size, entry))
-        if size and entry[-1].kind in _LASTING and is_over(forms, index):
+        if was(forms, index) or (size and entry[-1].kind in _LASTING and is_over(forms, index)):
             yield _PAST
         yield from entry if size > 1 else _word(forms, index, entry)
         index += size or 1

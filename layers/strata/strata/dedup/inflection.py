@@ -100,6 +100,14 @@ def is_over(forms: Forms, index: int) -> bool:
     return before[1] not in {"be", "have", "get"} and before[0] not in _OWNING
 
 
+def was(forms: Forms, index: int) -> bool:
+    """*was in hospital*, *were vegetarians*: a state that is over; not *was moved*, *was reading*, and not a question."""
+    if forms[index][0] not in {"was", "were"} or not index:
+        return False
+    following = next((form for form in forms[index + 1 :] if form[0] not in _BETWEEN), ("", ""))
+    return not (is_participle(following) or following[0].endswith("ing"))
+
+
 def is_auxiliary(forms: Forms, index: int) -> bool:
     """*has* before a participle, *keeps* before *-ing*: *has given up* owns nothing, *keeps asking* keeps nothing."""
     if forms[index][1] == "keep":

@@ -170,10 +170,16 @@ def _is_licensed(pair: set[str], left: Clause, right: Clause) -> bool:
     if "NAME" in left.items and "NAME" in right.items and _is_naming(pair, left):
         return True
     if left.equates and right.equates:
-        return True
+        return not _are_related(pair, left)
     if any(concept.startswith("THAN:") for concept in pair):  # bound: it says itself what it weighs
         return True
     return (left.equates and _adjoin(pair, right)) or (right.equates and _adjoin(pair, left))
+
+
+def _are_related(pair: set[str], clause: Clause) -> bool:
+    """Tell whether both are people and something else is said: 小张是老李的徒弟 is not the other way round."""
+    people = {token.concept for token in clause.tokens if token.kind is Kind.PERSON}
+    return pair <= people and len(clause.tokens) > len(pair)
 
 
 def _is_naming(pair: set[str], clause: Clause) -> bool:
