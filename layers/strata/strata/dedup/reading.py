@@ -94,7 +94,7 @@ def _clause(group: tuple[Token, ...], people: frozenset[str], lasting: frozenset
     content, stances = _of_kinds(counted, _CONTENT), _of_kinds(counted, _STANCES)
     unexplained, sign, found = shared(fixed(items)), polarity(spoken), moods(group, None) | lasting
     return Clause(
-        tokens=said,
+        tokens=group if said == group else said,
         items=items,
         fixed=unexplained,
         matter=shared(unexplained & (content | stances)),
