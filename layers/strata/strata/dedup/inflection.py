@@ -101,7 +101,7 @@ def is_over(forms: Forms, index: int) -> bool:
 
 
 def was(forms: Forms, index: int) -> bool:
-    """*was in hospital*, *were vegetarians*: a state that is over; not *was moved*, *was reading*, and not a question."""
+    """*was in hospital*, *were vegetarians*: a state that is over; not *was moved*, not *was reading*."""
     if forms[index][0] not in {"was", "were"} or not index:
         return False
     following = next((form for form in forms[index + 1 :] if form[0] not in _BETWEEN), ("", ""))

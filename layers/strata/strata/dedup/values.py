@@ -44,15 +44,15 @@ def _may_hold_at_both(clause: Clause, differing: list[str]) -> bool:
 def _by_family(clause: Clause, odd: frozenset[str], *, switched: bool) -> Values:
     found: dict[str, frozenset[str]] = {}
     for token in clause.tokens:
-        if _measures(token, switched=switched) and (token.concept in odd or token.family == "article"):
+        if _measures(token, switched=switched) and (token.concept in odd or token.concept == "@count=1"):
             measured = token.concept[1:].partition("=")[0] if token.kind is Kind.THING else token.family
             family = _FAMILIES.get(measured, measured)
             found[family] = found.get(family, frozenset()) | {token.concept}
     return found
 
 
-_FAMILIES = {"article": "count", "clock12": "clock"}
-"""The 1 of 一辆 counts when the other side does; an hour is an hour."""
+_FAMILIES = {"article": "count", "clock12": "clock", "code": "n"}
+"""The 1 of 一辆 counts when the other side does; an hour is an hour; 10,000 is a number like 8,000."""
 
 
 def _measures(token: Token, *, switched: bool) -> bool:
