@@ -91,3 +91,12 @@ def test_a_text_is_contained_only_whole() -> None:
     proposed = propose("mother drinks red tea", ["red tea with lemon", "red tea"])
     contained = {each.place: each.score for each in proposed if each.signal is Signal.CONTAINS}
     assert contained == pytest.approx({1: len("red tea") / len("mother drinks red tea")})
+
+
+@given(
+    st.permutations(["用户喜欢绿茶", "用户爱喝绿茶", "用户讨厌绿茶", "用户住在武汉", "用户养了一只猫", "妈妈喜欢绿茶"])
+)
+def test_what_is_about_as_much_is_as_near_wherever_it_stands(stored: list[str]) -> None:
+    only_topics = Thresholds(characters=1.0, edits=1.0)
+    scores = {stored[each.place]: each.score for each in propose("用户常买绿茶和面包", stored, thresholds=only_topics)}
+    assert scores["用户喜欢绿茶"] == scores["用户讨厌绿茶"] == scores["妈妈喜欢绿茶"]

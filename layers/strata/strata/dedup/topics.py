@@ -13,8 +13,9 @@ _MOST_COMMON = 250
 """A concept in more texts than this tells nothing apart."""
 _FEW = 8
 """Places looked through one by one."""
+_DIGITS = 9
+"""To which a score is told: what shares as much is as near, in whatever order it was weighed."""
 _SLACK = 1e-9
-"""So that half of what is weighed in another order is half."""
 
 
 class Topics:
@@ -43,7 +44,7 @@ class Topics:
         topic = topic_of(text)
         total = self._weight(topic)
         shared = self._shared(self._telling(topic, threshold * total), total, threshold)
-        scored = ((weight / min(total, self._total[index]), index) for index, weight in shared.items())
+        scored = ((round(weight / min(total, self._total[index]), _DIGITS), index) for index, weight in shared.items())
         near = sorted([each for each in scored if each[0] >= threshold - _SLACK], reverse=True)
         return [(index, min(1.0, score)) for score, index in near[:limit]]
 
