@@ -89,7 +89,8 @@ def difference(left: Clause, right: Clause) -> Difference:
     shared = left.context & right.context
     _drop_compounds(only_left, only_right, shared)
     _drop_compounds(only_right, only_left, shared)
-    _drop_twins(only_left, only_right, shared | (left.context | right.context) & _MARKS)
+    if only_left and only_right:
+        _drop_twins(only_left, only_right, shared | (left.context | right.context) & _MARKS)
     _drop_open_hours(only_left, only_right)
     _drop_open_hours(only_right, only_left)
     only_left = _unexplained(only_left, shared | right.context & _MARKS)
@@ -178,10 +179,19 @@ def _is_bare_of(bare: str, typed: str) -> bool:
     return bare in {f"@n={amount}", f"@count={amount}", f"@ordinal={amount}"} and family in _TYPED and bare != typed
 
 
+_COOKED_OR_EATEN = frozenset({"COOK", "EAT"})
+_TURNED_DOWN = frozenset({"ADD", "WANT", "AVOID", "MAY", "CAN", "HAVE"})
+"""Who does not cook something may eat it; who wants none in the dishes does not."""
+
+
 def _is_one_taboo(left: set[str], right: set[str], said: frozenset[str]) -> bool:
     """Two ways of saying that somebody does not take something."""
     tables = _tables()
     words = left | right
+    if "AVOID" in said:
+        words = words - {"NEED"}  # must avoid
     if not words <= tables.taboo or {"EAT", "DRINK"} <= words:
+        return False
+    if said >= _COOKED_OR_EATEN and not said & _TURNED_DOWN:
         return False
     return not tables.of_consumption.isdisjoint(said)

@@ -23,7 +23,7 @@ _COUNTERS = (
 _NUMERAL = "[零〇一二两三四五六七八九十百千万亿]"
 _UNDER_TEN = "[一二两三四五六七八九]"
 _LARGE = f"{_UNDER_TEN}?十{_UNDER_TEN}|{_UNDER_TEN}[零〇一二三四五六七八九]*[十百千万亿]{_NUMERAL}*"
-_IDIOM = "(?!一天(?![假后前内之时])|一口(?![人之])|一滴|一丝|一个人|一度|一周|一点|一块儿|十分(?!钟))"
+_IDIOM = "(?!百度|一天(?![假后前内之时])|一口(?![人之])|一滴|一丝|一个人|一度|一周|一点|一块儿|十分(?!钟))"
 _WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"

@@ -51,7 +51,9 @@ def may_clash(left: Clause, right: Clause) -> bool:
         return True
     if (left.change or right.change) and not left.items.isdisjoint(_CHANGEABLE & right.items):
         return True
-    if not left.excluded.isdisjoint(right.items) or (left.equates and right.equates):
+    if not left.excluded.isdisjoint(right.items):
+        return True
+    if left.equates and right.equates and len(left.content) == len(right.content) == _THING_AND_COLOUR:
         return True
     if not left.values or not right.values:
         return False
@@ -60,7 +62,7 @@ def may_clash(left: Clause, right: Clause) -> bool:
 
 def _of_one_mood(left: Clause, right: Clause) -> bool:
     """Tell whether both are asserted alike; *won't come* answers *will come* too, and *must not* answers *may*."""
-    return left.moods - {DID} == right.moods - {DID} or _answers(left, right) or _answers(right, left)
+    return left.moods ^ right.moods <= {DID} or _answers(left, right) or _answers(right, left)
 
 
 def _answers(refusal: Clause, other: Clause) -> bool:
@@ -89,6 +91,7 @@ def _opposite_words(left: Clause, right: Clause, rest: Difference) -> Clash | No
     return None
 
 
+_THING_AND_COLOUR = 2
 _CHANGEABLE = frozenset({"COMMUTE"})
 """What a *now* is enough to change: the way to work."""
 

@@ -86,13 +86,17 @@ def _same_sequences(left: Clause, right: Clause) -> bool:
 
 def _same_shares(left: Clause, right: Clause) -> bool:
     """Tell whether what is shared out among times and meals goes to the same: swims on Monday and runs on Tuesday."""
-    ours = _shares(left)
+    ours = _shares(left) if len(left.tokens) > _FEWEST_SHARED else []
     if not ours:
         return True
     shared = {token.concept for token in ours} & right.items
     return [each.concept for each in ours if each.concept in shared] == [
         each.concept for each in right.tokens if each.concept in shared
     ]
+
+
+_FEWEST_SHARED = 3
+"""Two times and two things take four words."""
 
 
 def _shares(clause: Clause) -> list[Token]:

@@ -15,9 +15,15 @@ def same_frame(left: Clause, right: Clause) -> bool:
         left.people == right.people
         and left.negative == right.negative
         and left.doubled == right.doubled
-        and left.moods - {DID} == right.moods - {DID}
-        and not (_is_ordered(left, right) or _is_ordered(right, left))
+        and (left.moods == right.moods or _differ_by_a_deed(left, right))
     )
+
+
+def _differ_by_a_deed(left: Clause, right: Clause) -> bool:
+    """Tell whether only one says that it was done, and the other does not order it."""
+    if left.moods ^ right.moods != {DID}:
+        return False
+    return not (_is_ordered(left, right) or _is_ordered(right, left))
 
 
 def _is_ordered(order: Clause, deed: Clause) -> bool:
@@ -69,7 +75,7 @@ def extends(less: Reading, more: Reading) -> bool:
 
 def says_more(less: Clause, more: Clause) -> bool:
     """Tell whether ``more`` is ``less`` with words added, or the same; a word that limits or weakens adds nothing."""
-    if (less.negative, less.doubled, less.moods - {DID}) != (more.negative, more.doubled, more.moods - {DID}):
+    if (less.negative, less.doubled) != (more.negative, more.doubled) or not less.moods ^ more.moods <= {DID}:
         return False
     if not less.fixed <= more.fixed:
         return False
