@@ -10,7 +10,7 @@ _UNKNOWN_COST = 13
 """Per character no table knows: dearer than any frequent word, cheaper than two rare ones."""
 _COMMA = "、"
 _LIST_MARK = Token(_COMMA, Kind.DROP, "drop", _COMMA)
-_SEPARABLE = re.compile(r"([\u4e00-\u9fff])(\d+(?:次|回|趟|遍))([\u4e00-\u9fff])")
+_SEPARABLE = re.compile(r"([\u4e00-\u9fff])(\d+(?:次|回|趟|遍|场))([\u4e00-\u9fff])([\u4e00-\u9fff]?)")
 _COMPLETED = re.compile(r"(?![不得没])([\u4e00-\u9fff])(了|过|着|完)([\u4e00-\u9fff])([\u4e00-\u9fff]?)")
 _POTENTIAL = re.compile(r"([\u4e00-\u9fff])([不得])[了起动]([\u4e00-\u9fff])")
 
@@ -21,10 +21,18 @@ def joined(text: str) -> str:
     """
     known = lexicon().chinese
     text = _COMPLETED.sub(_completed, text)
-    text = _SEPARABLE.sub(lambda m: f"{m[1]}{m[3]}{m[2]}" if m[1] + m[3] in known else m[0], text)
+    text = _SEPARABLE.sub(_rejoined, text)
     return _POTENTIAL.sub(
         lambda m: f"{'不能' if m[2] == '不' else '能'}{m[1]}{m[3]}" if m[1] + m[3] in known else m[0], text
     )
+
+
+def _rejoined(match: re.Match[str]) -> str:
+    verb, times, first, second = match.groups()
+    known = lexicon().chinese
+    if second and verb + first + second in known:
+        return verb + first + second + times
+    return f"{verb}{first}{times}{second}" if verb + first in known else match[0]
 
 
 def _completed(match: re.Match[str]) -> str:
@@ -40,8 +48,10 @@ def _completed(match: re.Match[str]) -> str:
 
 def chinese(run: str) -> Iterator[Token]:
     """The tokens of a run of Han characters; neighbours no table knows are one word: a name."""
-    unknown = ""
-    for word in _cheapest(run):
+    unknown, words = "", _cheapest(run)
+    for index, word in enumerate(words):
+        if word == _A_HOUSE_OF and not unknown and _names_a_place(words[index + 1 : index + 2]):
+            continue
         if _is_unknown(word):
             unknown += word
             continue
@@ -51,6 +61,16 @@ def chinese(run: str) -> Iterator[Token]:
         yield from _known(word)
     if unknown:
         yield Token(unknown, Kind.THING, "?", unknown)
+
+
+_A_HOUSE_OF = "一家"
+_PLACES = frozenset({"place", "employer", "school"})
+
+
+def _names_a_place(behind: list[str]) -> bool:
+    """一家医院 is a hospital, no family."""
+    entry = lexicon().chinese.get(behind[0]) if behind else None
+    return entry is not None and entry[0].family in _PLACES
 
 
 def _is_unknown(word: str) -> bool:

@@ -167,6 +167,8 @@ def _attached(cut: list[Group]) -> list[Group]:
     for group in cut:
         if all(token.kind in _SAYS_NOTHING_ALONE for token in group) or (joined and _continues_list(group, joined[-1])):
             (joined[-1] if joined else waiting).extend(group)
+        elif not joined and _only_places(group):
+            waiting.extend(group)
         elif joined and _tells_why(group, joined[-1]):
             joined[-1].extend(token for token in group if token.kind is not Kind.NOT)
         elif joined and _tells_why(joined[-1], group):
@@ -178,6 +180,14 @@ def _attached(cut: list[Group]) -> list[Group]:
             joined.append(waiting + group)
             waiting = []
     return joined or ([waiting] if waiting else [])
+
+
+def _only_places(group: Group) -> bool:
+    """*On the train,* in front of the clause it belongs to."""
+    return group[0].surface in _PLACING and all(token.kind in {Kind.DROP, Kind.THING} for token in group)
+
+
+_PLACING = frozenset({"on", "in", "at", "during"})
 
 
 def _tells_why(group: Group, taboo: Group) -> bool:

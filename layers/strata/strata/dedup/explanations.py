@@ -149,7 +149,7 @@ def _are_twins(one: str, other: str, partners: Mapping[str, Conditions], shared:
     return one[0] == other[0] == "@" and (_is_bare_of(one, other) or _is_bare_of(other, one))
 
 
-_SESSIONS = frozenset({"CLASS", "WALK", "MEETING", "WALK_DOG", "FEED", "FILM"})
+_SESSIONS = frozenset({"CLASS", "WALK", "MEETING", "WALK_DOG", "FEED", "FILM", "MOVIE_GOING"})
 """What is had as often as there are of it: two lessons a week, a lesson twice a week."""
 _TYPED = frozenset(
     {

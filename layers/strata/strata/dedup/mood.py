@@ -95,6 +95,6 @@ def _is_intended(group: Sequence[Token]) -> bool:
             told_how = any(later.kind is Kind.THING for later in group[index + 2 :])
             if told_how and any(each.kind is Kind.THING for each in group[:index]) and not _has_doer(group[:index]):
                 return False  # 牛奶要买脱脂的: how it is to be bought
-            ahead = {later.concept for later in group[index + 1 : index + 3]}
+            ahead = {later.concept for later in group[index + 1 : index + 3] if later.surface != "提前"}
             return bool(ahead & _ONCE or ("GO" in ahead and any(each.concept in _TO_COME for each in group)))
     return False
