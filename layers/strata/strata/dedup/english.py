@@ -31,7 +31,8 @@ _MAY = Token("MAY", Kind.STANCE, "permission", "may")
 _NOT = Token("NOT", Kind.NOT, "negation", "not")
 _LEAVE = Token("LEAVE", Kind.ACT, "motion", "left")
 _ON = Token("ON", Kind.STANCE, "state", "on")
-_AT_THE_END: dict[str, Entry] = {"on": (_ON,), "off": (NOT, _ON), "left": ()}
+_BEST = Token("BEST", Kind.DEGREE, "degree", "most")
+_AT_THE_END: dict[str, Entry] = {"most": (_BEST,), "on": (_ON,), "off": (NOT, _ON), "left": ()}
 """*is on*, *is off*: a preposition ends nothing; *no milk left* says no more than *no milk*."""
 _LASTING = frozenset({Kind.ACT, Kind.STANCE, Kind.THING})
 _TITLES = frozenset("mr mrs ms miss dr prof".split())

@@ -79,6 +79,24 @@ def due(group: list[Token]) -> list[Token]:
     ]
 
 
+def slept(group: list[Token]) -> list[Token]:
+    """*sleeps in the crate* is no lie-in, *is from 12 to 1* no birthplace."""
+    return [
+        _as_said(token, group[index + 1 : index + 2]) for index, token in enumerate(group) if not _is_span(group, index)
+    ]
+
+
+def _as_said(token: Token, behind: Sequence[Token]) -> Token:
+    if token.surface == "sleep in" and behind and (behind[0].surface in _ARTICLES or behind[0].kind is Kind.THING):
+        return Token("SLEEP", Kind.ACT, "sleep", "sleep")
+    return token
+
+
+def _is_span(group: Sequence[Token], index: int) -> bool:
+    behind = group[index + 1 : index + 2]
+    return group[index].surface == "be from" and bool(behind) and behind[0].kind is Kind.VALUE
+
+
 def resting(group: list[Token]) -> list[Token]:
     """*doesn't work on Sundays*: nothing is broken where no machine is spoken of."""
     if any(token.family in {"device", "vehicle"} for token in group):

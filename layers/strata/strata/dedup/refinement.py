@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from strata.dedup.bindings import BINDING, bound, owned
 from strata.dedup.lexicon import NOT
-from strata.dedup.moments import begun, belated, departed, due, employed, ended, left, resting
+from strata.dedup.moments import begun, belated, departed, due, employed, ended, left, resting, slept
 from strata.dedup.quantities import value
 from strata.dedup.senses import (
     addressed,
@@ -209,6 +209,7 @@ _REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...
     (frozenset({"TAKEOUT"}), binned),
     (frozenset({"STORE"}), left),
     (frozenset({"quality"}), resting),
+    (frozenset({"LATE_RISE", "BORN_IN"}), slept),
     (frozenset({"VIDEO_GAME"}), played),
     (frozenset({Kind.NOT}), excessive),
     (frozenset({"AT_LEAST"}), conveyed),
