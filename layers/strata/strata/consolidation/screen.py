@@ -21,6 +21,12 @@ _DIGITS = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.])")
 _ID_CARD = re.compile(r"(?<!\d)[1-9]\d{16}[\dx](?![\da-z])")
 _IBAN = re.compile(r"\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?\b")
 _SPACED_LETTERS = re.compile(r"\b(?:[a-z][ .*_-]){5,}[a-z]\b")
+_SPACED_HAN = re.compile(r"(?<=[\u4e00-\u9fff])[ .*_-]+(?=[\u4e00-\u9fff])")
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u051b\u03bf\u03b1\u03b9\u03bd\u03c1",
+    "aeopcyxijsdhqoaivp",
+)
+"""Cyrillic and Greek letters that look like Latin ones, after folding to lower case."""
 _QUOTED = re.compile(r'"[^"\n]{3,200}"|`[^`\n]{3,200}`|(?<!\w)\'[^\'\n]{3,200}\'(?!\w)')
 
 
@@ -43,8 +49,13 @@ def redact(text: str) -> str:
 def instructs(text: str) -> bool:
     """Tell whether a text gives standing orders to a model, takes over its role, or asks for what it hides."""
     folded = _without_mentions(fold(text).text)
+    return any(pattern.search(seen) for seen in _ways_to_read(folded) for pattern in _orders())
+
+
+def _ways_to_read(folded: str) -> set[str]:
+    """Return a text as it stands, without the gaps between its letters, and with the letters that some look like."""
     joined = _SPACED_LETTERS.sub(lambda match: re.sub(r"[ .*_-]", "", match.group()), folded)
-    return any(pattern.search(candidate) for candidate in {folded, joined} for pattern in _orders())
+    return {folded, joined, _SPACED_HAN.sub("", folded), folded.translate(_LOOKALIKES)}
 
 
 def _secrets(text: str) -> Iterator[tuple[int, int]]:
