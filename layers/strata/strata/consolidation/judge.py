@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from strata.consolidation.conversation import Conversation
 from strata.consolidation.model_judge import ModelJudge
+from strata.consolidation.pieces import readable
 from strata.consolidation.texts import is_of_user
 from strata.errors import DeadlineExceededError, InferenceUnavailableError, JudgeOutputError, StrataError
 from strata.model.runs import Judgement
@@ -53,7 +54,8 @@ class Judge:
         if error:
             logger.warning("judge.rules", extra={"reason": error})
             count("JudgedByRules", dimensions={"reason": error})
-        found = self._rules(conversation.fresh, zone=conversation.zone_name, context=conversation.around)
+        fresh, around = readable(conversation.fresh), readable(conversation.around)
+        found = self._rules(fresh, zone=conversation.zone_name, context=around)
         return Judgement(candidates=tuple(found), judge="rules", error=error)
 
 

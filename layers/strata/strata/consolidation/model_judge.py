@@ -8,6 +8,7 @@ from strata.consolidation.almost_json import read
 from strata.consolidation.conversation import Conversation
 from strata.consolidation.fields import Item
 from strata.consolidation.parse import items_of, unusable
+from strata.consolidation.pieces import readable
 from strata.consolidation.texts import is_of_user
 from strata.consolidation.transcript import quoted, rendered
 from strata.consolidation.validate import Validated, validated
@@ -102,7 +103,7 @@ class ModelJudge:
         if not left:
             return []
         found.dropped["read_by_rules"] += len(left)
-        return self._rules(left, zone=conversation.zone_name, context=conversation.messages)
+        return self._rules(readable(left), zone=conversation.zone_name, context=readable(conversation.messages))
 
 
 def fitting(conversation: Conversation, max_chars: int) -> list[Message]:
