@@ -162,6 +162,17 @@ def test_an_unknown_session_is_empty(log: SqlMessageLog, store: SqlSessionStore,
 # --- nothing is lost of what was said
 
 
+def test_what_claims_to_be_said_later_than_it_came_was_said_when_it_came(
+    append: Append, log: SqlMessageLog, key: SessionKey
+) -> None:
+    ahead = NOW + timedelta(days=3_650)
+    answered = append("我搬到厦门了", message_id="fast-clock", said_at=ahead)
+    assert append("我搬到厦门了", message_id="fast-clock", said_at=ahead).replayed == 1
+    append("我又搬到武汉了", said_at=ahead)
+    read = log.tail(key, 10)
+    assert [one.said_at for one in (*answered.messages, *read)] == [NOW] * 3
+
+
 def test_a_message_is_read_back_as_it_was_answered(append: Append, log: SqlMessageLog, key: SessionKey) -> None:
     call = {"id": "t1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"杭州"}'}}
     append("杭州明天下雨吗", name="ann", metadata={"来源": ["手机", 1.5, None]}, said_at=NOW - timedelta(hours=1))

@@ -72,7 +72,7 @@ def _values(draft: Draft, seq: int, quote: Quote) -> tuple[str, ...]:
         str(counted.tokens),
         f"'{counted.digest}'",
         f"'{draft.request_digest}'",
-        _instant(new.said_at) if new.said_at else arrived,
+        _instant(draft.said_at),
         arrived,
     )
 

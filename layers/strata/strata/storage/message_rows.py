@@ -69,6 +69,15 @@ class Draft:
     request_digest: str
     now: datetime
 
+    @property
+    def said_at(self) -> datetime:
+        """When it was said; what claims to be said after it came, by a clock that is fast, was said when it came.
+
+        Otherwise nothing said later could ever replace it.
+        """
+        said_at = self.counted.message.said_at
+        return self.now if said_at is None or said_at > self.now else said_at
+
     def row(self, session_no: int, seq: int) -> tuple[Any, ...]:
         """Return the values of ``WRITTEN``."""
         new = self.counted.message
@@ -83,7 +92,7 @@ class Draft:
             self.counted.tokens,
             self.counted.digest,
             self.request_digest,
-            new.said_at or self.now,
+            self.said_at,
             self.now,
         )
 
@@ -100,7 +109,7 @@ class Draft:
             tokens=self.counted.tokens,
             digest=self.counted.digest,
             created_at=self.now,
-            said_at=new.said_at or self.now,
+            said_at=self.said_at,
             name=new.name,
             tool_calls=new.tool_calls,
             tool_call_id=new.tool_call_id,

@@ -1,6 +1,6 @@
 """Requests and answers about sessions and their messages."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
@@ -42,7 +42,7 @@ class MessageIn(Model):
     tool_calls: list[dict[str, Any]] = Field(default_factory=list)
     tool_call_id: Id | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
-    said_at: datetime | None = Field(default=None, description="When it was said; the arrival time if absent.")
+    said_at: datetime | None = Field(default=None, description="When it was said; the arrival time if absent or later.")
 
     @field_validator("content")
     @classmethod
@@ -52,13 +52,25 @@ class MessageIn(Model):
             raise ValueError(message)
         return value
 
+    @field_validator("said_at", mode="before")
+    @classmethod
+    def _written(cls, value: object) -> object:
+        if value is not None and (not isinstance(value, str) or value.strip().lstrip("+-").replace(".", "").isdigit()):
+            message = "an instant is written in ISO 8601; a number could be seconds or milliseconds"
+            raise ValueError(message)
+        return value
+
     @field_validator("said_at")
     @classmethod
     def _aware(cls, value: datetime | None) -> datetime | None:
         if value is not None and value.tzinfo is None:
             message = "an instant needs an offset, e.g. 2026-03-10T08:00:00+08:00"
             raise ValueError(message)
-        return value
+        try:
+            return value if value is None else value.astimezone(UTC)
+        except OverflowError:
+            message = "the instant is outside the calendar"
+            raise ValueError(message) from None
 
     @model_validator(mode="after")
     def _something(self) -> "MessageIn":
