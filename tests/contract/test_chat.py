@@ -112,7 +112,18 @@ def test_a_refusal_is_one_kind_of_error_and_is_not_repeated(status: int) -> None
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", b"not json", b"[]", b"{}", {"choices": []}, {"choices": [{}]}, {"choices": [{"message": None}]}],
+    [
+        b"",
+        b"not json",
+        b"[]",
+        b"{}",
+        {"choices": []},
+        {"choices": [{}]},
+        {"choices": [{"message": None}]},
+        {"choices": [{"message": {"content": 5}}]},
+        {"choices": [{"message": {"content": ["a"]}}]},
+        {"choices": [{"message": {"content": [{"type": "text", "text": {}}]}}]},
+    ],
     ids=repr,
 )
 def test_an_answer_outside_the_contract_is_the_same_error(answer: object) -> None:
@@ -128,6 +139,12 @@ def test_a_null_content_is_an_empty_text() -> None:
     with serving(lambda at, _body: at.send(200, completion(None, "length"))) as (url, _):
         reply = complete(opened(url))
     assert (reply.text, reply.finish_reason) == ("", "length")
+
+
+def test_a_content_in_parts_is_their_text() -> None:
+    parts = [{"type": "thinking", "text": "hm"}, {"type": "text", "text": "一"}, {"text": "二"}, {"type": "text"}]
+    with serving(lambda at, _body: at.send(200, {"choices": [{"message": {"content": parts}}]})) as (url, _):
+        assert complete(opened(url)).text == "一二"
 
 
 def _refusing(*options: str) -> Respond:

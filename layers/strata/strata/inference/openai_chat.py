@@ -113,7 +113,7 @@ def _reply(status: int, text: bytes, model: str) -> ChatReply:
         choice = document["choices"][0]
         usage = document.get("usage") or {}
         return ChatReply(
-            text=choice["message"].get("content") or "",
+            text=_text(choice["message"].get("content")),
             finish_reason=str(choice.get("finish_reason") or ""),
             prompt_tokens=int(usage.get("prompt_tokens") or 0),
             completion_tokens=int(usage.get("completion_tokens") or 0),
@@ -121,3 +121,12 @@ def _reply(status: int, text: bytes, model: str) -> ChatReply:
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
         raise InferenceUnavailableError(fields={"reason": "protocol"}) from None
+
+
+def _text(content: object) -> str:
+    """Return the text of a message that some endpoints give in parts. Raises TypeError for what is neither."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if part.get("type", "text") == "text")
+    if content is None or isinstance(content, str):
+        return content or ""
+    raise TypeError
