@@ -36,8 +36,10 @@ def groups(segments: Sequence[Sequence[Token]]) -> list[Group]:
 
 def _is_telling(group: Group) -> bool:
     """*the user told the assistant*, and nothing of what: who wrote it down is not what it says."""
+    if "AGENT" not in [token.concept for token in group]:
+        return False
     said = {token.concept for token in group if token.kind is not Kind.DROP}
-    return "AGENT" in said and said <= {"USER", "AGENT", "NOTIFY", "SAY_TO", "SPEAK"} and len(said) > 1
+    return said <= {"USER", "AGENT", "NOTIFY", "SAY_TO", "SPEAK"} and len(said) > 1
 
 
 def _with_subject(cut: list[Group]) -> list[Group]:
@@ -68,11 +70,13 @@ def _cut(segment: Sequence[Token]) -> Iterator[Group]:
 
 def _begun(token: Token, behind: Sequence[Token], group: Group) -> Group | None:
     """What a clause that begins with ``token`` takes over from ``group``, the one before; ``None`` if none begins."""
+    if token.kind is Kind.PERSON and (not group or (token.surface.isascii() and group[0].concept != "CAUSE")):
+        return None
     rest = [later for later in behind if later.kind is not Kind.DROP]
     if rest and token.surface in _ADDITIONS and _may_end(group, token) and _opens_clause(rest):
         return _carried(group, rest[0])
     if token.kind is Kind.PERSON:
-        return [] if rest and _is_another_subject(token, rest, group) else None
+        return [] if rest and group and _is_another_subject(token, rest, group) else None
     if token.surface in _WHENEVER:
         is_denied_behind = any(later.kind is Kind.NOT for later in rest)
         return [] if group and is_denied_behind and not _is_denied(group) else None
@@ -192,7 +196,7 @@ _PLACING = frozenset({"on", "in", "at", "during"})
 
 def _tells_why(group: Group, taboo: Group) -> bool:
     """Tell whether ``group`` says of what ``taboo`` forbids to eat only that it is an allergy: 不能吃鸡蛋，会过敏."""
-    if all(token.concept != "ALLERGY" for token in group):
+    if "ALLERGY" not in [token.concept for token in group]:
         return False
     said = {token.family for token in group if token.kind not in _BESIDE_A_REASON}
     forbidden = _is_denied(taboo) and any(token.family in _SERVED for token in taboo)

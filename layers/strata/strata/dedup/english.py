@@ -74,17 +74,20 @@ def _word(forms: Forms, index: int, entry: Entry) -> Entry:
         return (Token(word, Kind.PERSON, "name", word),)
     if is_auxiliary(forms, index):
         return ()
-    placed = next((said for holds, said in _BY_PLACE if holds(forms, index)), None)
-    return placed or entry or _unknown(forms, index)
+    holds, said = _BY_PLACE.get(word, _ANYWHERE)
+    return (said if holds is not None and holds(forms, index) else entry) or _unknown(forms, index)
 
 
-_BY_PLACE: tuple[tuple[Callable[[Forms, int], bool], Entry], ...] = (
-    (is_plan, (Token("PLAN_NOUN", Kind.THING, "office_thing", "plan"),)),
-    (is_agent_mark, (_BY,)),
-    (permits, (_MAY,)),
-    (is_departure, (_LEAVE,)),
-)
+_PLAN = (Token("PLAN_NOUN", Kind.THING, "office_thing", "plan"),)
+_BY_PLACE: dict[str, tuple[Callable[[Forms, int], bool] | None, Entry]] = {
+    "plan": (is_plan, _PLAN),
+    "plans": (is_plan, _PLAN),
+    "by": (is_agent_mark, (_BY,)),
+    "may": (permits, (_MAY,)),
+    "left": (is_departure, (_LEAVE,)),
+}
 """What some words are where they stand."""
+_ANYWHERE: tuple[None, Entry] = (None, ())
 
 
 def _longest_phrase(forms: Forms, index: int) -> tuple[int, Entry]:

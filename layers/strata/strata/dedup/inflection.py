@@ -110,7 +110,10 @@ def was(forms: Forms, index: int) -> bool:
 
 def is_auxiliary(forms: Forms, index: int) -> bool:
     """*has* before a participle, *keeps* before *-ing*: *has given up* owns nothing, *keeps asking* keeps nothing."""
-    if forms[index][1] == "keep":
+    base = forms[index][1]
+    if base not in {"have", "keep"}:
+        return False
+    if base == "keep":
         return forms[index + 1 : index + 2] != [] and forms[index + 1][0].endswith("ing")
     following = next((form for form in forms[index + 1 :] if form[0] not in _BETWEEN), ("", ""))
     return forms[index][1] == "have" and is_participle(following)

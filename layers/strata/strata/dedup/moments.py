@@ -122,7 +122,7 @@ def left(group: list[Token]) -> list[Token]:
 
 def aged(group: list[Token]) -> list[Token]:
     """*has a three-year-old daughter*: the daughter is three."""
-    if all(token.family != "age" for token in group):
+    if "age" not in [token.family for token in group]:
         return group
     child = next((n for n, token in enumerate(group) if token.family == "role"), 0)
     age = next((n for n in range(child) if group[n].family == "age"), None)

@@ -30,7 +30,7 @@ def moods(group: Sequence[Token], before: Clause | None) -> frozenset[str]:
         found.add("PAST")
     elif "PAST" in found and ("GUO" in words or _is_deed(group)):
         found.discard("PAST")
-    if _is_done(group):
+    if not _TRADED.isdisjoint(words) and _is_done(group):
         found.add(DID)
     if "要" in words and _is_intended(group):
         found.add("PLAN")

@@ -58,9 +58,9 @@ _DAY = r"(\d{1,2})(?: (?:st|nd|rd|th)\b)?"
 def spell_out_numbers(text: str) -> str:
     """``text`` with its numerals, ordinals and dates in digits."""
     if _CHINESE_FIGURE.search(text):
-        text = _applied(_CHINESE, text)
+        text = _applied(_CHINESE, _applied(_CHINESE_SPANS, text) if _CHINESE_SPAN.search(text) else text)
     if _ENGLISH_FIGURE.search(text):
-        text = _applied(_ENGLISH, text)
+        text = _applied(_ENGLISH, _applied(_ENGLISH_SPANS, text) if _ENGLISH_SPAN.search(text) else text)
     return _applied(_DATES, text) if _DATED.search(text) else text
 
 
@@ -118,7 +118,8 @@ _ENGLISH_FIGURE = pattern(
     r"|\d (?:st|nd|rd|k|hundred|thousand)\b"
 )
 
-_CHINESE: tuple[_Rule, ...] = (
+_CHINESE_SPAN = pattern("满|刻钟|点到一点|每隔|半[年岁]|岁半|提前一天|年半|一(?:个[月星小]|周|年|天|小时)|年级")
+_CHINESE_SPANS: tuple[_Rule, ...] = (
     (pattern(r"(?:刚刚?|已经?|年)?满(?=[\d一二两三四五六七八九十]+(?:周岁|岁))"), ""),
     (pattern(r"一刻钟"), "15分钟"),
     (pattern(r"(?<=点到)一点"), "1点"),
@@ -129,6 +130,9 @@ _CHINESE: tuple[_Rule, ...] = (
     (pattern(r"一(?=(?:个月|个星期|周|年|天|个?小时)[\d一二两三四五六七八九十百千万]+(?:元|块|美元|万|千|百))"), "每"),
     (pattern(r"一年半"), "18个月"),
     (pattern(r"(初|高|大)[中学]([一二三四])年级"), r"\1\2"),
+)
+"""Looked for only where one of them can stand."""
+_CHINESE: tuple[_Rule, ...] = (
     (pattern(r"俩"), "2个"),
     (pattern(r"(周|星期|礼拜)([一二三四五六日])(?=[一二三四五六日](?![个次天点月些样十百下种级]))"), r"\1\2、\1"),
     (pattern(r"一(?=(?:周|个?星期|个?礼拜|个?月|年)[^,]*(?:次|顿|遍|场|趟))"), "每"),
@@ -163,11 +167,8 @@ def _as_digits(numeral: str) -> str:
 
 _NOT_AN_ORDINAL = r"(?! (?:hand|thought|opinion|aid|name|class|bedroom|of all|and foremost|s\b))"
 
-_ENGLISH: tuple[_Rule, ...] = (
-    (
-        pattern(rf"\b({'|'.join([*_WORDS[20:], *_TENS])}) ({'|'.join(_WORDS[1:10])})\b"),
-        lambda m: str(_CARDINALS[m[1]] + _CARDINALS[m[2]]),
-    ),
+_ENGLISH_SPAN = pattern(r"\bhalf an?\b|\bhalf hour\b|\band a half\b|\bfortnight\b|\bcouple\b")
+_ENGLISH_SPANS: tuple[_Rule, ...] = (
     (pattern(r"\bhalf a year\b"), "6 months"),
     (pattern(r"\ba year and a half\b"), "18 months"),
     (pattern(r"\ba fortnight\b"), "2 weeks"),
@@ -175,6 +176,12 @@ _ENGLISH: tuple[_Rule, ...] = (
     (pattern(r"\bhalf an hour\b|\bhalf hour\b"), "30 minutes"),
     (pattern(r"\ban hour and a half\b"), "90 minutes"),
     (pattern(r"\bhalf an? (?=[a-z])"), "0.5 "),
+)
+_ENGLISH: tuple[_Rule, ...] = (
+    (
+        pattern(rf"\b({'|'.join([*_WORDS[20:], *_TENS])}) ({'|'.join(_WORDS[1:10])})\b"),
+        lambda m: str(_CARDINALS[m[1]] + _CARDINALS[m[2]]),
+    ),
     (pattern(r"\b(for|takes?|within) an hour\b"), r"\1 1 hour"),
     (pattern(r"\ban hour (?=a day|daily|every|each)"), "1 hour "),
     (pattern(rf"\bhalf past ({'|'.join(_WORDS[1:13])}|\d+)\b"), lambda m: f"{_cardinal(m[1])}:30"),

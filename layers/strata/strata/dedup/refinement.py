@@ -35,9 +35,8 @@ def refined(group: Sequence[Token]) -> list[Token]:
     """
     found = list(group)
     marks = {mark for token in found for mark in (token.concept, token.family, token.kind)}
-    for triggers, repair in _REPAIRS:
-        if not triggers.isdisjoint(marks):
-            found = repair(found)
+    for place in sorted({place for mark in marks & _WHERE.keys() for place in _WHERE[mark]}):
+        found = _REPAIRS[place][1](found)
     return found
 
 
@@ -219,3 +218,8 @@ _REPAIRS: tuple[tuple[frozenset[str], Callable[[list[Token]], list[Token]]], ...
     (frozenset({"SPEND"}), grown),
 )
 """In their order, each with the concepts, families or kinds without which it has nothing to do."""
+_WHERE = {
+    trigger: tuple(place for place, (triggers, _) in enumerate(_REPAIRS) if trigger in triggers)
+    for trigger in frozenset().union(*(triggers for triggers, _ in _REPAIRS))
+}
+"""By what calls for them, where the repairs stand."""
