@@ -55,6 +55,16 @@ def assert_results_have_their_calls(chosen: Window) -> None:
         made |= {made_call["id"] for made_call in one.tool_calls}
 
 
+def assert_calls_have_their_results(chosen: Window) -> None:
+    """But those that nothing but results follows: they may still be answered."""
+    answered: set[str | None] = set()
+    has_gone_on = False
+    for one in reversed(chosen.messages):
+        answered.add(one.tool_call_id)
+        assert not has_gone_on or {made_call["id"] for made_call in one.tool_calls} <= answered
+        has_gone_on = has_gone_on or one.role is not Role.TOOL
+
+
 def test_all_that_fits_is_returned_as_it_is() -> None:
     chosen = window(STOCK, 8_000, SUMMARY)
     assert chosen == Window(messages=tuple(STOCK), summary=None, tokens=sum(one.tokens for one in STOCK), omitted=0)
@@ -97,6 +107,33 @@ def test_a_result_without_its_call_is_left_out() -> None:
     chosen = window([result(7, "gone"), message(8, Role.USER, "那就下单")], 8_000)
     assert [one.seq for one in chosen.messages] == [8]
     assert chosen.omitted == 1
+
+
+def test_a_call_that_nobody_answered_before_the_talk_went_on_is_left_out() -> None:
+    talk = [message(1, Role.USER, "查库存"), call(2, "c1"), message(3, Role.USER, "算了，先下单")]
+    assert [one.seq for one in window(talk, 8_000).messages] == [1, 3]
+    assert [one.seq for one in window(talk[:2], 8_000).messages] == [1, 2]
+
+
+def test_of_two_calls_the_answered_one_stays_and_so_does_what_was_said_beside_it() -> None:
+    spoken = replace(call(2, "c1", "c2"), content="我查一下")
+    chosen = window([message(1, Role.USER, "查"), spoken, result(3, "c2"), message(4, Role.USER, "嗯")], 8_000)
+    assert [one.seq for one in chosen.messages] == [1, 2, 3, 4]
+    assert chosen.messages[1].content == "我查一下"
+    assert [one["id"] for one in chosen.messages[1].tool_calls] == ["c2"]
+    assert chosen.tokens == sum(COUNTER.count_message(one) for one in chosen.messages)
+    assert window([spoken, message(5, Role.USER, "嗯")], 8_000).messages[0].tool_calls == ()
+
+
+def test_a_later_call_of_the_same_id_is_not_the_answer_to_an_earlier_one() -> None:
+    talk = [call(1, "call_0"), message(2, Role.USER, "还在吗"), call(3, "call_0"), result(4, "call_0")]
+    assert [one.seq for one in window([*talk, message(5, Role.USER, "好")], 8_000).messages] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("calls", [({},), ({"id": None},), ({"id": ["a"]},), ({"id": {"a": 1}}, {"id": "c1"})])
+def test_a_call_without_a_usable_id_harms_nothing(calls: Any) -> None:
+    talk = [message(1, Role.ASSISTANT, None, tool_calls=calls), result(2, "c1"), message(3, Role.USER, "?")]
+    assert window(talk, 8_000).messages[-1].seq == 3
 
 
 def test_a_call_without_text_and_its_result_fit_together() -> None:
@@ -179,6 +216,7 @@ def conversations(draw: st.DrawFn) -> list[Message]:
 @given(conversations(), st.integers(1, 3_000), st.booleans())
 def test_invariants(messages: list[Message], max_tokens: int, with_summary: bool) -> None:
     chosen = window(messages, max_tokens, SUMMARY if with_summary else None)
+    assert_calls_have_their_results(chosen)
     seqs = [one.seq for one in chosen.messages]
     assert seqs == sorted(seqs)
     assert seqs[-1] == messages[-1].seq
@@ -186,7 +224,9 @@ def test_invariants(messages: list[Message], max_tokens: int, with_summary: bool
     least = 40 + sum(len(one.tool_calls) * 60 for one in chosen.messages)
     assert chosen.tokens <= max(max_tokens, len(chosen.messages) * least)
     if chosen.truncated_seq is None:
-        assert all(one in messages for one in chosen.messages)
+        told = [replace(one, tool_calls=(), tokens=0) for one in messages]
+        assert all(replace(one, tool_calls=(), tokens=0) in told for one in chosen.messages)
+        assert all(one in messages or one.tokens == COUNTER.count_message(one) for one in chosen.messages)
         assert chosen.tokens <= max_tokens
     if messages[-1].tool_call_id != "never made":
         assert_results_have_their_calls(chosen)

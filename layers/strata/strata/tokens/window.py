@@ -36,10 +36,10 @@ def select(
         max_tokens: at least 1.
         summary: what is known of the session so far.
         summary_budget: tokens the summary may have.
-        counter: used only to cut.
+        counter: used only to cut, and where a call that was never answered is taken out.
     """
     reserve = min(summary_budget, max_tokens // SUMMARY_SHARE)
-    answered = _answered(messages)
+    answered = _answered(_without_open_calls(messages, counter))
     starts = _group_starts(answered)
     chosen = answered[_first_that_fits(answered, starts, max_tokens - reserve) :]
     truncated_seq = None
@@ -94,6 +94,29 @@ def _answered(messages: Sequence[Message]) -> Sequence[Message]:
     if not stray:
         return messages
     return [message for message in messages if message.seq not in stray or message is messages[-1]]
+
+
+def _without_open_calls(messages: Sequence[Message], counter: TokenCounter) -> Sequence[Message]:
+    """Leave out calls that nobody answered before the talk went on: a chat model refuses them. Their text stays."""
+    answered: set[str] = set()
+    kept: list[Message] = []
+    has_gone_on = False
+    for message in reversed(messages):
+        calls = tuple(call for call in message.tool_calls if str(call.get("id")) in answered)
+        answered -= _made_by(message)
+        if message.role is Role.TOOL:
+            answered.add(message.tool_call_id or "")
+        elif has_gone_on and len(calls) < len(message.tool_calls):
+            kept += [_with_calls(message, calls, counter)] if calls or message.content else []
+            continue
+        has_gone_on = has_gone_on or message.role is not Role.TOOL
+        kept.append(message)
+    return kept[::-1]
+
+
+def _with_calls(message: Message, calls: tuple[JsonObject, ...], counter: TokenCounter) -> Message:
+    changed = replace(message, tool_calls=calls)
+    return replace(changed, tokens=counter.count_message(changed))
 
 
 def _made_by(message: Message) -> set[str]:
