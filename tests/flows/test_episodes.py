@@ -164,6 +164,13 @@ def test_what_is_no_talk_is_no_turn() -> None:
     assert [turn.line for turn in turns_of(messages)] == ["user: look\nhere"]
 
 
+@pytest.mark.parametrize("talk", [(), (said(1, ""),), (said(1, "be brief", Role.SYSTEM), said(2, "42", Role.TOOL))])
+def test_a_session_in_which_nobody_spoke_has_no_turns(
+    shelf: Shelf, episodes: Episodes, talk: tuple[Message, ...]
+) -> None:
+    assert episodes(run_of(shelf), talk, (1, 2), ZoneInfo("Asia/Shanghai")) == 0
+
+
 def test_endless_turns_are_cut() -> None:
     long, short = turns_of([said(1, "字" * 5_000), said(2, "好")])
     assert long.text == "字" * MAX_TURN_CHARS + CUT

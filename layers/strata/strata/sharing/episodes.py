@@ -75,7 +75,7 @@ class Episodes:
     ) -> Iterator[tuple[MemoryDraft, str]]:
         """Give each new turn as a draft, with the text to embed."""
         ttl_seconds = self._types()[EPISODE].ttl_seconds
-        for previous, turn in zip([None, *turns[:-1]], turns, strict=True):
+        for previous, turn in zip((None, *turns), turns, strict=False):
             if turn.message.seq in new:
                 yield self._draft(run, turn, previous, zone, ttl_seconds), embedding_text(turn, previous)
 
