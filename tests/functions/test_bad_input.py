@@ -135,6 +135,15 @@ def test_numbers_that_no_column_holds_are_refused(admin: MemoryClient, number: i
     assert all(map(is_problem, answers))
 
 
+@pytest.mark.parametrize("content", ["", " \n ", "\u200b\ufeff", "。。。", "?!", "\u2060 … \u00ad", "——"])
+def test_a_memory_that_says_nothing_is_refused(admin: MemoryClient, http: httpx.Client, content: str) -> None:
+    path = "/v1/collections/user%3Anobody/memories"
+    assert http.post(path, json={"memory_type": "user_preference", "content": content}).status_code == 422
+    kept = admin.insert_memory("user:nobody", "user_preference", "用户喜欢喝茶").memory_id
+    assert http.patch(f"{path}/{kept}", json={"content": content}).status_code == 422
+    assert [one.content for one in admin.memories("user:nobody")] == ["用户喜欢喝茶"]
+
+
 WRONG_TYPES = [
     {"user_id": 1, "messages": [{"role": "user", "content": "x"}]},
     {"user_id": "u", "messages": []},

@@ -1,6 +1,7 @@
 """What a caller gives to the library, checked, and what a memory becomes of it."""
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -110,9 +111,14 @@ def lifetime(unit: NewUnit, memory_type: MemoryType, now: datetime) -> tuple[int
 def checked_content(content: object, limits: config.Library) -> str:
     """Return the text of a memory. Raises ValidationError."""
     text = checked_text(content, "content", limit=limits.max_content_chars)
-    if not text.strip():
+    if not any(_says_something(character) for character in text):
         raise ValidationError("content must not be blank.", fields={"field": "content"})
     return text
+
+
+def _says_something(character: str) -> bool:
+    """A letter, a digit or an emoji: texts of mere signs, or of what nobody sees, would all be one and the same fact."""
+    return character.isalnum() or unicodedata.category(character) == "So"
 
 
 def checked_metadata(metadata: Mapping[str, object], limits: config.Library) -> JsonObject:
