@@ -17,6 +17,7 @@ from strata.model.sessions import Session, SessionKey, Summary
 from strata.observability import count, logger
 from strata.ports import Chat, MessageLog, SessionCache, SessionStore
 from strata.sessions import folding
+from strata.sessions.answered import summary_of
 from strata.tokens.counter import TokenCounter
 
 MAX_CALLS = 4
@@ -24,8 +25,6 @@ MAX_CALLS = 4
 MAX_MESSAGES = 1_000
 MIN_SECONDS = 1.0
 """With less time left, no further call is begun."""
-CUT_OFF = "length"
-"""Why a completion ended that did not end by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +77,9 @@ class SummariseSession:
         except TransientError as error:
             _note_failure(error.code)
             return None
-        text = reply.text.strip()
+        text = summary_of(reply)
         tokens = self.counter.count(text)
-        if not text or tokens > self.window.summary_tokens or reply.finish_reason == CUT_OFF:
+        if not text or tokens > self.window.summary_tokens:
             _note_failure("unusable")
             return None
         return Summary(
