@@ -117,7 +117,7 @@ def checked_content(content: object, limits: config.Library) -> str:
 
 
 def _says_something(character: str) -> bool:
-    """A letter, a digit or an emoji: texts of mere signs, or of what nobody sees, would all be one and the same fact."""
+    """A letter, a digit or an emoji: mere signs, and what nobody sees, would all be one and the same fact."""
     return character.isalnum() or unicodedata.category(character) == "So"
 
 
