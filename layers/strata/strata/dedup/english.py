@@ -35,6 +35,7 @@ _BEST = Token("BEST", Kind.DEGREE, "degree", "most")
 _AT_THE_END: dict[str, Entry] = {"most": (_BEST,), "on": (_ON,), "off": (NOT, _ON), "left": ()}
 """*is on*, *is off*: a preposition ends nothing; *no milk left* says no more than *no milk*."""
 _LASTING = frozenset({Kind.ACT, Kind.STANCE, Kind.THING})
+_SO_FAR = frozenset("did has have had".split())
 _TITLES = frozenset("mr mrs ms miss dr prof".split())
 _LETTER_OR_OBJECT = frozenset({"a", "her"})
 _DETERMINERS = frozenset("the a an their his her my our your its any some".split())
@@ -70,6 +71,8 @@ def _word(forms: Forms, index: int, entry: Entry) -> Entry:
     word = forms[index][0]
     if word in _AT_THE_END and index and ends_its_phrase(forms, index):
         return _AT_THE_END[word]
+    if word == "not" and index and forms[index - 1][0] in _SO_FAR:
+        return (Token("NOT", Kind.NOT, "negation", f"{forms[index - 1][0]} not"),)
     if index and forms[index - 1][0] in _TITLES:
         return (Token(word, Kind.PERSON, "name", word),)
     if is_auxiliary(forms, index):

@@ -13,6 +13,11 @@ _TO_COME = frozenset({"TOMORROW", "DAY_AFTER", "NEXT", "NEXT_WEEK", "NEXT_MONTH"
 _PREDICATES = frozenset({Kind.STANCE, Kind.ACT})
 DID = "DID"
 """Done once, and over: no mood that keeps two facts apart, but no order says the same."""
+UNDONE = "UNDONE"
+"""Not done so far: 没吃, *did not eat*, which is no habit."""
+DEEDS = frozenset({DID, UNDONE})
+"""What tells of a deed and denies, or affirms, it all the same."""
+_NOT_SO_FAR = frozenset({"没", "没有", "还没", "还没有", "未", "尚未", "did not", "has not", "have not", "had not"})
 _SPEAKERS = frozenset({Kind.PERSON, Kind.THING})
 
 
@@ -32,6 +37,8 @@ def moods(group: Sequence[Token], before: Clause | None) -> frozenset[str]:
         found.discard("PAST")
     if not _TRADED.isdisjoint(words) and _is_done(group):
         found.add(DID)
+    if _is_undone(group):
+        found.add(UNDONE)
     if "要" in words and _is_intended(group):
         found.add("PLAN")
     return frozenset(found)
@@ -64,6 +71,16 @@ def _is_done(group: Sequence[Token]) -> bool:
     )
 
 
+def _is_undone(group: Sequence[Token]) -> bool:
+    """没吃早饭, *has not eaten*: a deed that has not been done; 没养猫 is a state."""
+    for place, token in enumerate(group):
+        if token.kind is Kind.NOT and token.surface in _NOT_SO_FAR:
+            deed = next((each for each in group[place + 1 :] if each.concept != "HAVE"), None)
+            return deed is not None and deed.kind is Kind.ACT and deed.concept not in _STATES
+    return False
+
+
+_STATES = frozenset("LIVE LIKE KEEP_PET USE JOB HAVE SCHOOLING STUDY WORK".split())
 _TRADED = frozenset({"BUY", "SELL"})
 _PASTS = frozenset({"bought", "sold"})
 

@@ -2,7 +2,7 @@
 
 from strata.dedup.explanations import Difference, difference
 from strata.dedup.holders import other_company, other_holder, other_person, other_way
-from strata.dedup.mood import DID
+from strata.dedup.mood import DEEDS
 from strata.dedup.oppositions import Clash, oppositions
 from strata.dedup.signs import opposed_signs
 from strata.dedup.tokens import Clause
@@ -62,11 +62,11 @@ def may_clash(left: Clause, right: Clause) -> bool:
 
 def _of_one_mood(left: Clause, right: Clause) -> bool:
     """Tell whether both are asserted alike; *won't come* answers *will come* too, and *must not* answers *may*."""
-    return left.moods ^ right.moods <= {DID} or _answers(left, right) or _answers(right, left)
+    return left.moods ^ right.moods <= DEEDS or _answers(left, right) or _answers(right, left)
 
 
 def _answers(refusal: Clause, other: Clause) -> bool:
-    if not refusal.negative or refusal.moods - {DID}:
+    if not refusal.negative or refusal.moods - DEEDS:
         return False
     if "~wont" in refusal.context:
         return other.moods == {"PLAN"}

@@ -174,7 +174,7 @@ def _is_licensed(pair: set[str], left: Clause, right: Clause) -> bool:
     if "NAME" in left.items and "NAME" in right.items and _is_naming(pair, left):
         return True
     if left.equates and right.equates:
-        return not _are_related(pair, left)
+        return not _are_related(pair, left) or _has_one_owner(pair, left, right)
     if any(concept.startswith("THAN:") for concept in pair):  # bound: it says itself what it weighs
         return True
     return (left.equates and _adjoin(pair, right)) or (right.equates and _adjoin(pair, left))
@@ -184,6 +184,20 @@ def _are_related(pair: set[str], clause: Clause) -> bool:
     """Tell whether both are people and something else is said: 小张是老李的徒弟 is not the other way round."""
     people = {token.concept for token in clause.tokens if token.kind is Kind.PERSON}
     return pair <= people and len(clause.tokens) > len(pair)
+
+
+def _has_one_owner(pair: set[str], left: Clause, right: Clause) -> bool:
+    """Tell whether what one of the two has is the same one's on both sides: *Kim is Lee's boss*, *Lee's boss is Kim*."""
+    ours, theirs = _owners(left), _owners(right)
+    return any(owner in pair and theirs.get(owned) == owner for owned, owner in ours.items())
+
+
+def _owners(clause: Clause) -> dict[str, str]:
+    return {
+        owned.concept: owner.concept
+        for owner, owned in zip(clause.tokens, clause.tokens[1:], strict=False)
+        if owner.kind is Kind.PERSON and owned.kind is not Kind.PERSON
+    }
 
 
 def _is_naming(pair: set[str], clause: Clause) -> bool:
