@@ -187,7 +187,7 @@ def _are_related(pair: set[str], clause: Clause) -> bool:
 
 
 def _has_one_owner(pair: set[str], left: Clause, right: Clause) -> bool:
-    """Tell whether what one of the two has is the same one's on both sides: *Kim is Lee's boss*, *Lee's boss is Kim*."""
+    """Tell whether what one of the two has is the same one's on both sides: *Lee's boss is Kim*, turned round."""
     ours, theirs = _owners(left), _owners(right)
     return any(owner in pair and theirs.get(owned) == owner for owned, owner in ours.items())
 
