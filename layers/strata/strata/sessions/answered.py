@@ -18,7 +18,8 @@ _OPEN_THOUGHT = re.compile(rf"<{_THOUGHT}\b[^>]*>", re.IGNORECASE)
 _FENCED = re.compile(r"\A```\w*\n(.*)\n```\Z", re.DOTALL)
 _REFUSAL = re.compile(
     r"\A(?:(?:i['’]?m|i am) (?:sorry|unable|not able)|sorry\b|i (?:can(?:no|['’])t|cannot)\b"
-    r"|as an? (?:ai|language model)|抱歉|对不起|很遗憾|作为(?:一个|一名)?(?:AI|人工智能|语言模型)|我(?:无法|不能|没法))",
+    r"|as an? (?:ai|language model)|抱歉|对不起|很遗憾"
+    r"|作为(?:一个|一名)?(?:AI|人工智能|语言模型)|我(?:无法|不能|没法))",
     re.IGNORECASE,
 )
 _LONGEST_REFUSAL = 200
