@@ -99,6 +99,17 @@ def all_things(found: list[dict[str, Any]]) -> Counter[tuple[str, ...]]:
     return sum((things(page) for page in found), Counter())
 
 
+def test_what_has_run_out_is_left_out_before_the_purge_comes(house: House) -> None:
+    unit = NewUnit(
+        memory_type="temporary_constraint", content="临时口令只在今天有效", memory_id="short", ttl_seconds=60
+    )
+    house.shelf.library.insert(house.shelf.access("adviser"), LAYER, unit)
+    before = [memory["memory_id"] for memory in house.export.export(house.shelf.admin, "ann")["memories"]]
+    house.shelf.clock.advance(60)
+    after = [memory["memory_id"] for memory in house.export.export(house.shelf.admin, "ann")["memories"]]
+    assert set(before) - set(after) == {"short"}
+
+
 def test_what_fits_is_one_answer(house: House) -> None:
     whole = house.export.export(house.shelf.admin, "ann", most_bytes=10_000_000)
     assert (whole["next"], whole["manifest"]["complete"]) == (None, True)

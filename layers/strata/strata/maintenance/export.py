@@ -54,15 +54,16 @@ class Export:
         providers: Mapping[ProviderName, Provider],
         clock: Clock,
     ) -> None:
-        self._portions = Portions(users, sessions, messages, archive, providers)
+        self._portions = Portions(users, sessions, messages, archive, providers, clock)
         self._clock = clock
 
     def export(self, access: Access, user_id: str, *, after: str = "", most_bytes: int | None = None) -> dict[str, Any]:
         """Return ``sessions``, ``memories`` with history, ``quarantined``, ``provider_copies``, and the ``manifest``.
 
-        The manifest counts each part and has its SHA-256; ``pending`` names the copies whose text could not be had
-        from their provider. Where all would weigh more than ``most_bytes``, it is not ``complete``, and ``next`` is
-        what the following call gives as ``after``: an entry that was begun goes on there with its further steps.
+        Memories that have run out are left out. The manifest counts each part and has its SHA-256; ``pending`` names
+        the copies whose text could not be had from their provider. Where all would weigh more than ``most_bytes``, it
+        is not ``complete``, and ``next`` is what the following call gives as ``after``: an entry that was begun goes on
+        there with its further steps.
 
         Raises ForbiddenError, ValidationError.
         """

@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from strata.clock import Clock
 from strata.errors import ValidationError
 from strata.maintenance.copies import told_by_providers
 from strata.model.agents import ProviderName
@@ -84,7 +85,9 @@ class Portions:
         messages: MessageLog,
         archive: Archive,
         providers: Mapping[ProviderName, Provider],
+        clock: Clock,
     ) -> None:
+        self._clock = clock
         self._users = users
         self._sessions = sessions
         self._messages = messages
@@ -115,8 +118,11 @@ class Portions:
             seq = found[-1].seq
 
     def _of_memories(self, tenant: str, user_id: str, after: Place) -> Iterator[Portion]:
+        """What has run out is gone for every reader at once; what was deleted is still kept."""
         found = sorted(self._users.memories(tenant, user_id), key=lambda memory: memory.memory_id)
-        places = ((memory, after.entered((memory.memory_id,), memory.version)) for memory in found)
+        now = self._clock.now()
+        kept = (memory for memory in found if memory.expires_at is None or memory.expires_at > now)
+        places = ((memory, after.entered((memory.memory_id,), memory.version)) for memory in kept)
         ahead = ((memory, place) for memory, place in places if place is not None)
         while batch := list(islice(ahead, HISTORIES)):
             histories = self._archive.histories(tenant, [memory.memory_id for memory, _place in batch])
