@@ -29,7 +29,7 @@ _INSIDE_NUMBERS = {
     "/": (pattern(r"(?<!\d)/|/(?!\d)"), ","),
     "-": (pattern(r"(?<!\d)-|-(?!\d)"), " "),  # left-handed is two words, 9-18 a range
 }
-_DIGIT_BY_LETTER = pattern(r"(?<![@.])(?<=\d)(?=[a-z])(?!\S*[@.])|(?<=[a-z])(?=\d)(?!\S*[@.])")  # 70kg
+_DIGIT_BY_LETTER = pattern(r"(?<![@.])(?<=\d)(?=[a-z])(?!\S{0,80}[@.])|(?<=[a-z])(?=\d)(?!\S{0,80}[@.])")  # 70kg
 _BESIDE_HAN = pattern(rf"(?<=[{CJK}]) | (?=[{CJK}])")
 _STOPS = pattern(r" ?[,?][ ,?]*")
 
