@@ -1,9 +1,11 @@
 """Which facts of a sentence are kept: what the rules found unless the weighing doubts it, or else its own best."""
 
+import re
 from dataclasses import dataclass, replace
 
 from strata.consolidation.rules.compounds import adds
 from strata.consolidation.rules.features import strongest
+from strata.consolidation.rules.lexicon import CLASSES
 from strata.consolidation.rules.matching import Finding, Rule, rule_of_belief
 from strata.consolidation.rules.units import Unit
 from strata.consolidation.rules.weighing import NOTHING, Opinion, weights
@@ -16,10 +18,18 @@ FIND = 0.45
 """A fact that no rule found is kept from this share on."""
 SMALL_TALK = 0.6
 """Unless a model that has also seen small talk believes this much that it is nothing but that."""
+FIND_UNKNOWN = 0.55
+"""What would always be delivered and no word that the lexicon knows speaks for, is kept from this one on."""
 SAFETY = "safety"
-IN_SO_MANY_WORDS = ".allergy.explicit"
+IN_SO_MANY_WORDS = (".allergy.plain", ".allergy.explicit")
 LIKE_SMALL_TALK = frozenset({"decision", SAFETY})
 """The beliefs that praise, thanks and tales are taken for."""
+STANDING = frozenset({SAFETY, "taboo"})
+"""Beliefs in what is always delivered."""
+_TELLING = frozenset(
+    CLASSES[name]
+    for name in ("food", "alcohol", "allergen", "drug", "condition", "pregnant", "ailment", "reaction", "nausea")
+)
 SURE_OF_NOTHING = 0.97
 """A sentence of which the words alone say this much that it holds nothing is not embedded."""
 SURE_OF_FACT = 0.97
@@ -29,6 +39,10 @@ VETOABLE = frozenset({"safety", "taboo", "like", "household", "decision", "shopp
 """Beliefs that do not stand against a rule that matched and does not hold (negated, asked, heard, made up)."""
 REASONS = 4
 _APART = frozenset({Category.SAFETY, Category.PREFERENCE})
+_NO = re.compile(
+    r"\b(?:no|not|never|nobody|nothing|none|don't|won't|can't|cannot|hates?|refuse|without|avoid|stop|\w+n't)\b|[不别没勿莫拒讨厌烦忌甭]"
+)
+"""What a taboo is said with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +82,9 @@ def _verdict(unit: Unit, finding: Finding, opinion: Opinion) -> Verdict:
     if unit.mixed:
         opinion = weights("words").opinion(unit.part(finding).features())
     evidence = unit.coded.source(finding.start, finding.end)
-    return Verdict(finding.rule, frozenset(finding.clauses), evidence, opinion.shares[finding.rule.belief])
+    share = opinion.shares[finding.rule.belief]
+    confidence = max(share, KEEP) if finding.rule.plain else share
+    return Verdict(finding.rule, frozenset(finding.clauses), evidence, confidence)
 
 
 def may_be_learned(unit: Unit, belief: str) -> bool:
@@ -80,15 +96,23 @@ def may_be_learned(unit: Unit, belief: str) -> bool:
     return weights("talk").opinion(unit.features()).shares[NOTHING] < SMALL_TALK
 
 
+def _least(unit: Unit, belief: str) -> float:
+    """The share from which on a fact of this belief is found."""
+    if belief not in STANDING or any(character in _TELLING for character in unit.words):
+        return FIND
+    return FIND if belief != SAFETY and _NO.search(unit.words) else FIND_UNKNOWN
+
+
 def _learned(unit: Unit, opinion: Opinion) -> list[Verdict]:
-    if not may_be_learned(unit, opinion.best) or opinion.shares[opinion.best] < FIND:
+    belief = max((name for name in opinion.shares if name != NOTHING), key=lambda name: opinion.shares[name])
+    if not may_be_learned(unit, belief) or opinion.shares[belief] < _least(unit, belief):
         return []
-    rule = rule_of_belief("zh" if has_han(unit.text) else "en", opinion.best)
+    rule = rule_of_belief("zh" if has_han(unit.text) else "en", belief)
     clauses = frozenset(index for index, moods in enumerate(unit.moods.clauses) if not moods & rule.blocks)
     if not clauses:
         return []
     evidence = " · ".join(strongest(opinion.reasons, REASONS))
-    return [Verdict(rule, clauses, evidence, opinion.shares[opinion.best])]
+    return [Verdict(rule, clauses, evidence, opinion.shares[belief])]
 
 
 def _joined(found: list[Verdict], unit: Unit) -> list[Verdict]:

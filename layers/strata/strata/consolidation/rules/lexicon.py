@@ -29,6 +29,7 @@ CLASSES: Mapping[str, str] = {
             "pet",
             "equipment",
             "agent",
+            "nausea",
         )
     )
 }
@@ -117,7 +118,7 @@ def _entries() -> Iterator[tuple[str, str]]:
             plain = " ".join(fold(word).text.split())
             if plain:
                 yield plain, name
-                if name not in {"none", "reaction"}:
+                if name not in {"none", "reaction", "nausea"}:
                     yield _plural(plain), name
 
 

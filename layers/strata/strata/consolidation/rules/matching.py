@@ -1,7 +1,7 @@
 """Finding facts: the rules of the data, tried on the sentences of coded text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,6 +15,8 @@ from strata.model.memories import Category, Scope
 
 FEW_WORDS = 4
 """Latin words in a Chinese sentence that do not make it an English one as well."""
+Names = Sequence[tuple[int, int]]
+"""Ranges of coded text."""
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[a-z]{2,}")
 
@@ -37,6 +39,10 @@ class Rule:
     dated: bool
     whole: bool
     """The fact is the whole sentence, not only the clauses of the match."""
+    named: bool
+    """The match holds a proper name: "my boss is Ines", not "my boss is nice"."""
+    plain: bool
+    """What it finds is said in so many words, and is never weighed away."""
     blocks: frozenset[str]
     absorbs: frozenset[str]
     """Groups and rules that are a consequence of this one when they stand in the same sentence."""
@@ -74,7 +80,7 @@ class Found:
     """Beliefs for which a rule matched that does not hold here: negated, asked, heard, made up."""
 
 
-def found_in(coded: str, sentence: Sentence, moods: Moods) -> Found:
+def found_in(coded: str, sentence: Sentence, moods: Moods, names: Names = ()) -> Found:
     """Return what the rules find in a sentence; each clause belongs to the first group that takes it."""
     taken: set[int] = set()
     held: list[Finding] = []
@@ -82,8 +88,8 @@ def found_in(coded: str, sentence: Sentence, moods: Moods) -> Found:
     for rule in _rules_for(coded[sentence.start : sentence.end]):
         if not rule.pattern.search(coded, sentence.start, sentence.end):
             continue
-        matched = list(_tried(rule, coded, sentence, moods))
-        if not matched:
+        matched = [hit for hit in _tried(rule, coded, sentence, moods) if not rule.named or _holds_name(hit, names)]
+        if not matched and not rule.named:
             vetoed.add(rule.belief)
         for finding in matched:
             if taken.isdisjoint(finding.clauses):
@@ -109,6 +115,10 @@ def _tried(rule: Rule, coded: str, sentence: Sentence, moods: Moods) -> Iterator
         span = coded[sentence.clauses[clauses.start].start : sentence.clauses[clauses.stop - 1].end]
         if rule.unless is None or not rule.unless.search(span):
             yield Finding(rule, match.start(), match.end(), clauses)
+
+
+def _holds_name(finding: Finding, names: Names) -> bool:
+    return any(finding.start <= start and end <= finding.end for start, end in names)
 
 
 def _rules_for(text: str) -> Iterator[Rule]:
@@ -168,6 +178,8 @@ def _rule(
         standing=merged["standing"],
         dated=merged["dated"],
         whole=merged["whole"],
+        named=merged["named"],
+        plain=merged["plain"],
         blocks=frozenset(merged["blocks"]),
         absorbs=frozenset(merged["absorbs"]),
         pattern=compiled(item["pattern"], macros),

@@ -12,6 +12,8 @@ from strata.consolidation.rules.lexicon import CLASSES
 _REFERENCE = re.compile(r"(?<!\?P)(?<!\(\?)<([a-z][a-z0-9_]*)>")
 _GAP = re.compile(r"~(\d+)")
 _DEPTH = 6
+_WIDER: Mapping[str, tuple[str, ...]] = {"reaction": ("reaction", "nausea"), "harm": ("reaction",)}
+"""Nausea is a reaction too, but one that a mere smell can cause; harm is any other."""
 
 
 def compiled(pattern: str, macros: Mapping[str, str]) -> re.Pattern[str]:
@@ -30,6 +32,8 @@ def expanded(pattern: str, macros: Mapping[str, str]) -> str:
 
 
 def _meaning(name: str, macros: Mapping[str, str]) -> str:
+    if name in _WIDER:
+        return f"(?:{'|'.join(CLASSES[part] for part in _WIDER[name])})"
     if name in CLASSES:
         return CLASSES[name]
     return f"(?:{macros[name]})"

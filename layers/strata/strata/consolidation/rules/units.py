@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 from strata.consolidation.rules.clauses import Sentence, sentences
 from strata.consolidation.rules.features import features
-from strata.consolidation.rules.lexicon import Coded
+from strata.consolidation.rules.lexicon import CLASSES, Coded
 from strata.consolidation.rules.matching import Finding, found_in
 from strata.consolidation.rules.moods import Moods, moods_of
+from strata.consolidation.rules.names import names_in
 
 WHOLE_SENTENCES = 3
 WHOLE_CHARS = 160
@@ -29,6 +30,11 @@ class Unit:
     def text(self) -> str:
         """The original words."""
         return self.coded.source(self.sentence.start, self.sentence.end)
+
+    @property
+    def words(self) -> str:
+        """The coded words."""
+        return self.coded.text[self.sentence.start : self.sentence.end]
 
     @property
     def mixed(self) -> bool:
@@ -57,7 +63,8 @@ class Unit:
     def features(self) -> dict[str, float]:
         """What the weighing looks at."""
         held = frozenset[str]().union(*self.moods.clauses)
-        return features(self.coded.text[self.sentence.start : self.sentence.end], held, self.findings)
+        coded = self.words.replace(CLASSES["nausea"], CLASSES["reaction"])
+        return features(coded, held, self.findings)
 
 
 def units(coded: Coded) -> list[Unit]:
@@ -102,5 +109,5 @@ def _units(coded: Coded) -> Iterator[Unit]:
     for sentence in sentences(coded.text):
         moods = moods_of(coded.text, sentence, lasting)
         lasting = moods.lasting
-        found = found_in(coded.text, sentence, moods)
+        found = found_in(coded.text, sentence, moods, names_in(coded, sentence))
         yield Unit(coded, sentence, moods, found.findings, found.vetoed)
