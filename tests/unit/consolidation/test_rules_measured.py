@@ -62,8 +62,8 @@ MEANING_FLOORS: Floors = {
 }
 
 UNSEEN_FLOORS: Floors = {SAFETY: (0.84, 0.92), "adopted_decision": (0.78, 0.78), ALL: (0.79, 0.86)}
-BLIND_FLOORS: Floors = {SAFETY: (0.87, 0.79), "user_preference": (0.80, 0.55), ALL: (0.76, 0.70)}
-BLIND_MEANING_FLOORS: Floors = {SAFETY: (0.84, 0.75), "user_preference": (0.80, 0.65), ALL: (0.80, 0.74)}
+BLIND_FLOORS: Floors = {SAFETY: (0.89, 0.81), "user_preference": (0.80, 0.58), ALL: (0.78, 0.73)}
+BLIND_MEANING_FLOORS: Floors = {SAFETY: (0.84, 0.77), "user_preference": (0.80, 0.66), ALL: (0.81, 0.75)}
 
 
 @dataclass(frozen=True)
