@@ -176,3 +176,24 @@ def test_what_is_said_in_so_many_words_is_never_weighed_away(text: str) -> None:
 )
 def test_a_plain_statement_is_not_taken_for_anything_else(text: str, moods: str) -> None:
     assert not any(moods in clause for clause in first(text).moods.clauses)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I won't let anything stop me",
+        "We're not going to give up on this",
+        "我们不会轻言放弃",
+        "帮我挑一家餐厅",
+        "Could you find me a florist near the station?",
+    ],
+)
+def test_courage_and_favours_are_no_facts(text: str) -> None:
+    assert kept(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Don't let the cat get near the lilies, they're poison to her", "帮我记一下，我不吃香菜"]
+)
+def test_what_must_not_be_stays(text: str) -> None:
+    assert kept(text) != []

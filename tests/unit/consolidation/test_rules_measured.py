@@ -1,6 +1,7 @@
 """How well the rule judge does on sentences written for it: precision and recall per type, and for safety apart.
 
-The patterns were written with the ``dev`` sentences before them; the weights were learned from ``dev`` and ``train``.
+The patterns were written with the ``dev`` sentences before them; the weights were learned from ``dev`` and ``train``,
+those for meaning from ``talk`` and ``more``, too.
 Nothing was learned from the ``heldout`` sentences, nor from those of ``unseen``, which were written later, a quarter of
 them long messages with at most one fact in them, nor from those of ``blind``, which were written without knowing the
 patterns: indirect, corrected in mid-sentence, about somebody else, in chatter. The ``talk`` sentences only teach what
@@ -48,7 +49,7 @@ WORDS_FLOORS: Floors = {
     ALL: (0.82, 0.65),
 }
 MEANING_FLOORS: Floors = {
-    SAFETY: (0.885, 0.90),
+    SAFETY: (0.91, 0.91),
     "user_preference": (0.91, 0.78),
     "rejection_reason": (0.81, 0.72),
     "adopted_decision": (0.83, 0.55),
@@ -58,12 +59,12 @@ MEANING_FLOORS: Floors = {
     "price_alert": (0.99, 0.91),
     "shopping_list": (0.77, 0.82),
     "substitute_record": (0.46, 0.60),
-    ALL: (0.86, 0.79),
+    ALL: (0.88, 0.81),
 }
 
 UNSEEN_FLOORS: Floors = {SAFETY: (0.84, 0.92), "adopted_decision": (0.78, 0.78), ALL: (0.79, 0.86)}
 BLIND_FLOORS: Floors = {SAFETY: (0.89, 0.81), "user_preference": (0.80, 0.58), ALL: (0.78, 0.73)}
-BLIND_MEANING_FLOORS: Floors = {SAFETY: (0.84, 0.77), "user_preference": (0.80, 0.66), ALL: (0.81, 0.75)}
+BLIND_MEANING_FLOORS: Floors = {SAFETY: (0.89, 0.79), "user_preference": (0.80, 0.66), ALL: (0.89, 0.84)}
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def test_no_sentence_stands_in_two_splits() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "splits"),
-    [("words", {"dev", "train"}), ("meaning", {"dev", "train"}), ("talk", {"dev", "train", "talk"})],
+    [("words", {"dev", "train"}), ("meaning", {"dev", "train", "talk", "more"}), ("talk", {"dev", "train", "talk"})],
 )
 def test_the_weights_were_learned_from_the_sentences_as_they_are(kind: str, splits: set[str]) -> None:
     every = map(json.loads, SENTENCES.read_text(encoding="utf-8").splitlines())

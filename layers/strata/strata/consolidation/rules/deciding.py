@@ -12,10 +12,18 @@ from strata.consolidation.rules.weighing import NOTHING, Opinion, weights
 from strata.consolidation.texts import has_han
 from strata.model.memories import Category
 
-KEEP = 0.2
-"""A fact that a rule found is kept from this share of belief on."""
-FIND = 0.45
-"""A fact that no rule found is kept from this share on."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """The shares of belief from which on a fact is kept."""
+
+    keep: float
+    """One that a rule found."""
+    find: float
+    """One that no rule found."""
+
+
+BY_WORDS, BY_MEANING = Bars(keep=0.2, find=0.45), Bars(keep=0.5, find=0.42)
 SMALL_TALK = 0.6
 """Unless a model that has also seen small talk believes this much that it is nothing but that."""
 FIND_UNKNOWN = 0.55
@@ -38,6 +46,26 @@ SLIGHT = 0.01
 VETOABLE = frozenset({"safety", "taboo", "like", "household", "decision", "shopping", "price_alert"})
 """Beliefs that do not stand against a rule that matched and does not hold (negated, asked, heard, made up)."""
 REASONS = 4
+RESOLVES = frozenset({"taboo", "decision", "like", "household"})
+"""What courage is taken for."""
+_KEEPS_GOING = re.compile(
+    r"\b(?:won't|will not|not (?:gonna|going to)|never|don't|can't|wouldn't) (?:ever |gonna )?"
+    r"(?:let (?:\w+ ){1,4}?(?:down|back|stop)|give up|giv(?:e|ing) (?:it )?up on|quit|back down|lose hope"
+    r"|stop (?:trying|dreaming|believing))"
+    r"|\b(?:keep (?:going|pushing|believing|dreaming)|hang in there|stay (?:positive|strong|determined))\b"
+    r"|(?:不会|绝不|永不|决不|别|不要|不能)(?:轻言|轻易)?(?:放弃|认输|言败|服输|气馁|退缩)|坚持(?:到底|下去)|(?:我|咱|一起)?加油[!！吧啊]",
+    re.IGNORECASE,
+)
+"""*won't let anything stop me*, 绝不放弃: courage, and nothing that anybody has to mind."""
+WISHES = frozenset({"like", "household"})
+"""What a favour that is asked for once is taken for."""
+_ASKS_A_FAVOUR = re.compile(
+    r"\W*(?:(?:好的?|那|嗯|对了|ok(?:ay)?|so|and|then|hey|hi)[\s,，]+)?"
+    r"(?:(?:能不能|可不可以|可以|能|请|麻烦你?|劳驾)?(?:帮我|替我|帮忙|给我[查找订挑推])|麻烦你"
+    r"|(?:please )?(?:help me|find me|book me|pick me|look up|remind me)\b|(?:can|could|would|will) you\b)",
+    re.IGNORECASE,
+)
+"""帮我挑一家餐厅, *could you find me a florist*: what is wanted now says nothing of what is liked."""
 _APART = frozenset({Category.SAFETY, Category.PREFERENCE})
 _NO = re.compile(
     r"\b(?:no|not|never|nobody|nothing|none|don't|won't|can't|cannot|hates?|refuse|without|avoid|stop|\w+n't)\b|[不别没勿莫拒讨厌烦忌甭]"
@@ -73,39 +101,48 @@ def agreed(unit: Unit, words: Opinion, meaning: Opinion) -> Opinion:
 
 def verdicts(unit: Unit, opinion: Opinion) -> list[Verdict]:
     """Return the facts of a unit."""
-    found = [_verdict(unit, finding, opinion) for finding in unit.findings]
-    return _joined([verdict for verdict in found if verdict.confidence >= KEEP], unit) or _learned(unit, opinion)
+    found = [verdict for finding in unit.findings if (verdict := _verdict(unit, finding, opinion)) is not None]
+    return _joined(found, unit) or _learned(unit, opinion)
 
 
-def _verdict(unit: Unit, finding: Finding, opinion: Opinion) -> Verdict:
-    """A finding as a verdict, with the belief in it; in a mixed sentence its own part alone is weighed."""
+def _verdict(unit: Unit, finding: Finding, opinion: Opinion) -> Verdict | None:
+    """A finding as a verdict, if it is believed; in a mixed sentence its own part alone is weighed."""
     if unit.mixed:
         opinion = weights("words").opinion(unit.part(finding).features())
     evidence = unit.coded.source(finding.start, finding.end)
-    share = opinion.shares[finding.rule.belief]
-    confidence = max(share, KEEP) if finding.rule.plain else share
-    return Verdict(finding.rule, frozenset(finding.clauses), evidence, confidence)
+    keep, share = _bars(opinion).keep, opinion.shares[finding.rule.belief]
+    if share < keep and not finding.rule.plain:
+        return None
+    return Verdict(finding.rule, frozenset(finding.clauses), evidence, max(share, keep))
 
 
 def may_be_learned(unit: Unit, belief: str) -> bool:
     """Tell whether the weighing may find a fact of this belief where no rule did."""
     if belief == NOTHING or belief in unit.vetoed & VETOABLE:
         return False
+    if belief in WISHES and _ASKS_A_FAVOUR.match(unit.text):
+        return False
+    if belief in RESOLVES and _KEEPS_GOING.search(unit.text):
+        return False
     if belief not in LIKE_SMALL_TALK:
         return True
     return weights("talk").opinion(unit.features()).shares[NOTHING] < SMALL_TALK
 
 
-def _least(unit: Unit, belief: str) -> float:
+def _bars(opinion: Opinion) -> Bars:
+    return BY_MEANING if opinion.by_meaning else BY_WORDS
+
+
+def _least(unit: Unit, belief: str, find: float) -> float:
     """The share from which on a fact of this belief is found."""
     if belief not in STANDING or any(character in _TELLING for character in unit.words):
-        return FIND
-    return FIND if belief != SAFETY and _NO.search(unit.words) else FIND_UNKNOWN
+        return find
+    return find if belief != SAFETY and _NO.search(unit.words) else FIND_UNKNOWN
 
 
 def _learned(unit: Unit, opinion: Opinion) -> list[Verdict]:
     belief = max((name for name in opinion.shares if name != NOTHING), key=lambda name: opinion.shares[name])
-    if not may_be_learned(unit, belief) or opinion.shares[belief] < _least(unit, belief):
+    if not may_be_learned(unit, belief) or opinion.shares[belief] < _least(unit, belief, _bars(opinion).find):
         return []
     rule = rule_of_belief("zh" if has_han(unit.text) else "en", belief)
     clauses = frozenset(index for index, moods in enumerate(unit.moods.clauses) if not moods & rule.blocks)

@@ -24,6 +24,8 @@ class Opinion:
     shares: Mapping[str, float]
     best: str
     reasons: Mapping[str, float]
+    by_meaning: bool = False
+    """Whether an embedding was weighed as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ class Weights:
                 totals[index] += sum(map(_product, values, weights))
         best = max(range(len(totals)), key=totals.__getitem__)
         reasons = {name: value * self.features[name][best] for name, value in found.items() if name in self.features}
-        return Opinion(dict(zip(self.classes, _shares(totals), strict=True)), self.classes[best], reasons)
+        shares = dict(zip(self.classes, _shares(totals), strict=True))
+        return Opinion(shares, self.classes[best], reasons, by_meaning=bool(self.meaning and vector))
 
     def _by_value(self, found: Mapping[str, float]) -> Mapping[float, list[tuple[float, ...]]]:
         """Group the rows of known features by the value they come with: there are three values, not a hundred."""
