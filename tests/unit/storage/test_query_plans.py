@@ -1,6 +1,7 @@
 """Which way SQLite, which knows nothing of the rows beforehand, goes to them."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_a_repeat_is_looked_up_by_what_it_says_and_not_among_all_about_a_user(tm
     migrate(database)
     types = SqlTypeStore(database, clock)
     values = dict.fromkeys(("in_tenant", "in_collection", "the_fingerprint", "the_user", "the_readers", "the_writers"))
-    with sqlite3.connect(path) as plain:
+    with closing(sqlite3.connect(path)) as plain:
         (made,) = plain.execute("SELECT sql FROM sqlite_master WHERE name = ?", [last]).fetchone()
         plain.execute(f"DROP INDEX {last}")
         plain.execute(made)
