@@ -3,9 +3,9 @@
     python tests/training/train_rule_judge.py
 
 Three models come out: ``weights_words.json`` (words, classes, moods, matched rules), ``weights_meaning.json`` (the
-same and the sentence's embedding by the bundled model), and ``weights_talk.json`` (words, learned from the sentences
-of the ``talk`` split as well, most of which are small talk). All are multinomial logistic regressions. The sentences
-of the splits ``heldout`` and ``unseen`` are not looked at. On the ``dev`` split, with which the rules were written,
+same and the sentence's embedding by the bundled model; learned from the splits ``talk`` and ``more`` as well), and
+``weights_talk.json`` (words, learned from ``talk`` as well, most of which is small talk). All are multinomial logistic
+regressions. The sentences of ``heldout``, ``unseen`` and ``blind`` are not learned from. On the ``dev`` split, with which the rules were written,
 the rules look better than they are, so what they found there is kept from the models.
 """
 
