@@ -4,9 +4,10 @@
 
 Three models come out: ``weights_words.json`` (words, classes, moods, matched rules), ``weights_meaning.json`` (the
 same and the sentence's embedding by the bundled model; learned from the splits ``talk`` and ``more`` as well), and
-``weights_talk.json`` (words, learned from ``talk`` as well, most of which is small talk). All are multinomial logistic
-regressions. The sentences of ``heldout``, ``unseen`` and ``blind`` are not learned from. On the ``dev`` split, with which the rules were written,
-the rules look better than they are, so what they found there is kept from the models.
+``weights_talk.json`` (words, learned from ``talk`` as well, most of which is small talk). All are multinomial
+logistic regressions. The sentences of ``heldout``, ``unseen`` and ``blind`` are not learned from. On the ``dev``
+split, with which the rules were written, the rules look better than they are, so what they found there is kept from
+the models.
 """
 
 import base64

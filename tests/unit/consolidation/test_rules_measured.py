@@ -1,10 +1,11 @@
 """How well the rule judge does on sentences written for it: precision and recall per type, and for safety apart.
 
 The patterns were written with the ``dev`` sentences before them; the weights were learned from ``dev`` and ``train``,
-those for meaning from ``talk`` (small talk) and ``more``, too. Nothing was learned from the ``heldout`` sentences, nor from those of ``unseen``, which were written later, a quarter of
-them long messages with at most one fact in them, nor from those of ``blind``, which were written without knowing the
-patterns: indirect, corrected in mid-sentence, about somebody else, in chatter. From which share of belief on a fact is
-kept was chosen by the totals, so that only new sentences tell how well it does on others.
+those for meaning from ``talk`` (small talk) and ``more``, too. Nothing was learned from the ``heldout`` sentences,
+nor from those of ``unseen``, which were written later, a quarter of them long messages with at most one fact in them,
+nor from those of ``blind``, which were written without knowing the patterns: indirect, corrected in mid-sentence,
+about somebody else, in chatter. From which share of belief on a fact is kept was chosen by the totals, so that only
+new sentences tell how well it does on others.
 """
 
 import hashlib
