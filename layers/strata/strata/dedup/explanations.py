@@ -80,22 +80,29 @@ def fixed(items: frozenset[str]) -> frozenset[str]:
 
 def difference(left: Clause, right: Clause) -> Difference:
     """The unexplained concepts of two clauses, people apart; symmetric."""
-    only_left, only_right = set(left.items - right.items), set(right.items - left.items)
+    return _difference(left.items, left.context, right.items, right.context)
+
+
+@lru_cache(maxsize=4_096)  # a pair is asked whether it says the same, and then whether it contradicts
+def _difference(
+    left: frozenset[str], left_context: frozenset[str], right: frozenset[str], right_context: frozenset[str]
+) -> Difference:
+    only_left, only_right = set(left - right), set(right - left)
     if not only_left and not only_right:
         return _NONE
     if only_left and only_right and min(only_left) > min(only_right):  # found one by one: always from the same side
-        turned = difference(right, left)
+        turned = _difference(right, right_context, left, left_context)
         return Difference(left=turned.right, right=turned.left)
-    shared = left.context & right.context
+    shared = left_context & right_context
     _drop_compounds(only_left, only_right, shared)
     _drop_compounds(only_right, only_left, shared)
     if only_left and only_right:
-        _drop_twins(only_left, only_right, shared | (left.context | right.context) & _MARKS)
+        _drop_twins(only_left, only_right, shared | (left_context | right_context) & _MARKS)
     _drop_open_hours(only_left, only_right)
     _drop_open_hours(only_right, only_left)
-    only_left = _unexplained(only_left, shared | right.context & _MARKS)
-    only_right = _unexplained(only_right, shared | left.context & _MARKS)
-    if "-" in shared and _is_one_taboo(only_left, only_right, left.items | right.items):
+    only_left = _unexplained(only_left, shared | right_context & _MARKS)
+    only_right = _unexplained(only_right, shared | left_context & _MARKS)
+    if "-" in shared and _is_one_taboo(only_left, only_right, left | right):
         only_left, only_right = set(), set()
     return Difference(left=frozenset(only_left), right=frozenset(only_right))
 

@@ -70,12 +70,17 @@ def _articles() -> frozenset[str]:
     return frozenset(word.strip() for word in load_toml("units.toml")["article"]["_"].split(","))
 
 
+_BEGINS = r"(?=[\d._+$€£¥第初高大地负-]|(?:\b|(?<=\d))[a-z])"
+"""What any of them begins with; else each would be tried at every letter of a text."""
+
+
 @lru_cache(maxsize=1)
 def _grammar() -> re.Pattern[str]:
     units = sorted(_units(), key=len, reverse=True)
     chinese = "|".join(re.escape(unit) for unit in units if not unit.isascii() or unit == "%")
     english = "|".join(re.escape(unit) for unit in units if (unit.isascii() and unit != "%") or unit.startswith("°"))
     return pattern(
+        _BEGINS + r"(?:"
         r"(?P<address>[a-z0-9._+-]+@[a-z0-9.-]+|\b(?:https?//)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|cn|org|net|io|dev)\b)"
         r"|(?P<dashed>\d+(?:-\d+){2,}|\d{3,4}-\d{4,})"
         r"|(?P<basement>(?:地下|负)\d[层楼]?|(?:(?<=level )|(?<=floor )|(?<=[在到]))b \d\b"
@@ -101,7 +106,7 @@ def _grammar() -> re.Pattern[str]:
         r"|(?P<ranked>第\d+|\d+ th\b)"
         r"|(?P<stage>[初高大][一二三四](?![月天些点个样]))"
         r"|(?P<code>\d{5,})"
-        r"|(?P<bare>\d+(?:\.\d+)?)"
+        r"|(?P<bare>\d+(?:\.\d+)?))"
     )
 
 

@@ -52,11 +52,16 @@ def _words(text: str, *, opening: bool) -> Iterator[Token]:
             yield from _chinese(run)
         elif run[0].isalpha():
             words = (*run.split(" "), NUMERAL) if text.endswith(run + " ") else tuple(run.split(" "))
-            yield from english(words, opening=opening)
+            yield from _english(words, opening=opening)
         else:
             yield Token(run, Kind.THING, "?", run)
 
 
 @lru_cache(maxsize=2_048)  # what stands around a number repeats itself where the number does not
+def _english(words: tuple[str, ...], *, opening: bool) -> tuple[Token, ...]:
+    return tuple(english(words, opening=opening))
+
+
+@lru_cache(maxsize=2_048)
 def _chinese(run: str) -> tuple[Token, ...]:
     return tuple(chinese(run))

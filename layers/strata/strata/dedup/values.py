@@ -44,7 +44,7 @@ def _may_hold_at_both(clause: Clause, differing: list[str]) -> bool:
 def _by_family(clause: Clause, odd: frozenset[str], *, switched: bool) -> Values:
     found: dict[str, frozenset[str]] = {}
     for token in clause.tokens:
-        if _measures(token, switched=switched) and (token.concept in odd or token.concept == "@count=1"):
+        if (token.concept in odd or token.concept == "@count=1") and _measures(token, switched=switched):
             measured = token.concept[1:].partition("=")[0] if token.kind is Kind.THING else token.family
             family = _FAMILIES.get(measured, measured)
             found[family] = found.get(family, frozenset()) | {token.concept}

@@ -50,8 +50,7 @@ def text_digest(text: str) -> str:
 
 
 def _sha256(values: Mapping[str, object]) -> str:
-    text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_plain)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_CANONICAL(values).encode()).hexdigest()
 
 
 def _plain(value: object) -> object:
@@ -67,3 +66,6 @@ def _plain(value: object) -> object:
         return [value.session_id, value.seq]
     message = f"{type(value).__name__} has no canonical form"
     raise TypeError(message)
+
+
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_plain).encode

@@ -58,7 +58,7 @@ class Field:
 
     def lengths(self) -> Array:
         """Return the number of terms of every row."""
-        return joined([_lengths(shelf) for shelf in self.shelves])
+        return joined([lengths_of(shelf) for shelf in self.shelves])
 
     def candidates(self, query: Query) -> Array:
         """Return which rows may be found at all: in use, not expired, with every tag, not closed to the reader."""
@@ -102,6 +102,7 @@ def _raised(column: Array, by: int) -> Array:
     return column if by == 0 else np.where(column == NOBODY, NOBODY, column + by)
 
 
-def _lengths(shelf: Shelf) -> Array:
+def lengths_of(shelf: Shelf) -> Array:
+    """Return the number of terms of every slot."""
     known = np.array(shelf.postings.lengths, dtype=np.float64)
     return known if len(known) == shelf.size else np.append(known, np.zeros(shelf.size - len(known)))

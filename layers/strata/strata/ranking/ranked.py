@@ -1,6 +1,6 @@
 """Shelves and a question to ranked, calibrated candidates; with numpy by all signals, without it by keywords."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from strata.model.context import SearchMode
@@ -32,7 +32,9 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
+    """A slot of a shelf, and how far its cosine lies above unrelated texts; None without a vector."""
+
     shelf: Shelf
     slot: int
     deviations: float | None
@@ -48,10 +50,10 @@ def ranked(
     statistics = statistics_of([shelf.postings for shelf in filled], query.terms)
     asking = Asking(query=query, statistics=statistics, mix=mix, mode=mode, background=background)
     found = _by_all_signals(filled, asking, limit) if numpy_is_there() else _by_keywords(filled, asking, limit)
-    return _calibrated(found, asking)
+    return calibrated(found, asking)
 
 
-def _by_all_signals(shelves: Sequence[Shelf], asking: Asking, limit: int) -> list[_Found]:
+def _by_all_signals(shelves: Sequence[Shelf], asking: Asking, limit: int) -> list[Found]:
     from strata.ranking.field import Field
     from strata.ranking.fusion import best_rows, fused
 
@@ -59,10 +61,10 @@ def _by_all_signals(shelves: Sequence[Shelf], asking: Asking, limit: int) -> lis
     scored = fused(field, asking)
     rows = best_rows(scored.ranking, limit)
     deviations = [None] * len(rows) if scored.semantic is None else scored.semantic[rows].tolist()
-    return [_Found(*field.locate(row), deviation) for row, deviation in zip(rows, deviations, strict=True)]
+    return [Found(*field.locate(row), deviation) for row, deviation in zip(rows, deviations, strict=True)]
 
 
-def _by_keywords(shelves: Sequence[Shelf], asking: Asking, limit: int) -> list[_Found]:
+def _by_keywords(shelves: Sequence[Shelf], asking: Asking, limit: int) -> list[Found]:
     query, statistics = asking.query, asking.statistics
     weights = {term: statistics.rarity(term) for term in query.terms}
     scored = [
@@ -72,7 +74,7 @@ def _by_keywords(shelves: Sequence[Shelf], asking: Asking, limit: int) -> list[_
         if _may_be_found(shelf, slot, query)
     ]
     best = sorted(scored, key=lambda item: (-item[0], item[1], item[2]))[:limit]
-    return [_Found(shelves[number], slot, None) for _, number, slot in best]
+    return [Found(shelves[number], slot, None) for _, number, slot in best]
 
 
 def _may_be_found(shelf: Shelf, slot: int, query: Query) -> bool:
@@ -81,7 +83,10 @@ def _may_be_found(shelf: Shelf, slot: int, query: Query) -> bool:
     return is_open and entry.expires > query.now and query.tags <= entry.tags
 
 
-def _calibrated(found: Sequence[_Found], asking: Asking) -> list[Candidate]:
+def calibrated(
+    found: Sequence[Found], asking: Asking, scaled: Callable[[Sequence[float]], Sequence[float]] = pooled
+) -> list[Candidate]:
+    """Return the candidates in the given order; what ranking put in order has scores that do not rise."""
     rarities = {term: asking.statistics.rarity(term) for term in asking.query.terms}
     whole = sum(rarities.values())
     words = [item.shelf.postings.terms_of(item.slot) for item in found]
@@ -89,7 +94,7 @@ def _calibrated(found: Sequence[_Found], asking: Asking) -> list[Candidate]:
         (_semantic(item, asking), _keyword(item, of_item, rarities, whole, asking))
         for item, of_item in zip(found, words, strict=True)
     ]
-    scores = pooled([combined(semantic, keyword) for semantic, keyword in measured])
+    scores = scaled([combined(semantic, keyword) for semantic, keyword in measured])
     return [
         Candidate(
             memory_id=item.shelf.entry(item.slot).memory_id,
@@ -102,12 +107,12 @@ def _calibrated(found: Sequence[_Found], asking: Asking) -> list[Candidate]:
     ]
 
 
-def _semantic(item: _Found, asking: Asking) -> float:
+def _semantic(item: Found, asking: Asking) -> float:
     """Return the semantic score, 0 if the mode does not use it."""
     return 0.0 if item.deviations is None else similarity(item.deviations, passage=asking.query.passage)
 
 
-def _keyword(item: _Found, words: frozenset[str], rarities: Mapping[str, float], whole: float, asking: Asking) -> float:
+def _keyword(item: Found, words: frozenset[str], rarities: Mapping[str, float], whole: float, asking: Asking) -> float:
     """Return the keyword score, 0 if the mode does not use it."""
     if asking.mode is SearchMode.SEMANTIC and item.deviations is not None:
         return 0.0

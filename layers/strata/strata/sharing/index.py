@@ -16,13 +16,22 @@ from strata.ports import CollectionView, Embedder, MemoryStore
 from strata.ranking.shelf import Entry, Shelf, Tag
 
 EPISODE = "episode"
+MOST_NOTED = 100
+"""Own writes that an index which nobody searches puts up with; it reads them when somebody does."""
+
+UNKNOWN = -1
+"""Where an index stands that is not kept."""
 
 Key = tuple[str, str]
 """Tenant and collection."""
 
 
 class CollectionIndex:
-    """The shelves of one collection, one per memory type, as of a change counter."""
+    """The shelves of one collection, one per memory type, as of a change counter.
+
+    Every write raises the counter by one. Where it has risen by as much as this process has written since, there is
+    nothing else to read.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -31,6 +40,13 @@ class CollectionIndex:
         self._memories: dict[str, Memory] = {}
         self._change_seq = 0
         self._purged_seq = 0
+        self._written: list[Memory] = []
+        """By this process, since the counter stood where it stands here."""
+
+    @property
+    def stands_at(self) -> int:
+        """Return the change counter up to which everything is here."""
+        return self._change_seq
 
     def shelves(self, memory_types: Sequence[str]) -> list[Shelf]:
         """Return the shelves of some types, empty ones left out."""
@@ -47,12 +63,22 @@ class CollectionIndex:
         """
         is_behind = view.purged_seq != self._purged_seq or view.change_seq < self._change_seq
         if is_behind or self._dimensions != embedder.dimensions:
-            self._shelves, self._memories, self._change_seq = {}, {}, 0
+            self._shelves, self._memories, self._change_seq, self._written = {}, {}, 0, []
             self._dimensions = embedder.dimensions
         if view.change_seq > self._change_seq:
-            for memory in store.changes(*key, self._change_seq):
+            is_own = view.change_seq - self._change_seq == len(self._written)
+            for memory in self._written if is_own else store.changes(*key, self._change_seq):
                 self._apply(memory, embedder.name)
+            self._written = []
         self._change_seq, self._purged_seq = view.change_seq, view.purged_seq
+
+    def wrote(self, memory: Memory, since: int) -> None:
+        """Note a new memory whose writer found the counter at ``since`` before; the next look puts it in its place.
+
+        Where the index has moved on meanwhile, it may have read the memory already.
+        """
+        if since == self._change_seq and len(self._written) < MOST_NOTED:
+            self._written.append(memory)
 
     def _apply(self, memory: Memory, model: str) -> None:
         old = self._memories.pop(memory.memory_id, None)
@@ -89,6 +115,23 @@ class Indexes:
                 stack.enter_context(indexes[name].lock)
                 indexes[name].bring_up_to(views[name], self._store, key, self._embedder)
             yield indexes
+
+    def stands_at(self, tenant: str, collection: str) -> int:
+        """Return how far the index of a collection is; −1 if it is not kept."""
+        with self._lock:
+            index = self._held.get((tenant, collection))
+        return UNKNOWN if index is None else index.stands_at
+
+    def wrote(self, memory: Memory, since: int) -> None:
+        """Tell the index of a collection of a new memory; one that is being searched reads it later instead."""
+        with self._lock:
+            index = self._held.get((memory.tenant, memory.collection))
+        if index is None or not index.lock.acquire(blocking=False):
+            return
+        try:
+            index.wrote(memory, since)
+        finally:
+            index.lock.release()
 
     def _index(self, key: Key) -> CollectionIndex:
         with self._lock:

@@ -175,6 +175,8 @@ class Library:
 
     def _write_new(self, access: Access, draft: MemoryDraft, found: Found, now: datetime) -> Inserted:
         written = self._memories.insert(access, replace(draft, links=found.links), now=now)
+        if written.created:
+            self._look_first.wrote(written.memory, found)
         status = InsertStatus.INSERTED if written.created else InsertStatus.UNCHANGED
         linked = tuple(memory_id for memory_id, _relation in found.links) if written.created else ()
         return Inserted(status=status, memory=written.memory, linked=linked)

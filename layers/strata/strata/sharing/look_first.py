@@ -10,6 +10,7 @@ from typing import Protocol
 
 from strata.model.memories import Hit, Memory
 from strata.ports import Access, MemoryDraft
+from strata.sharing.index import UNKNOWN, Indexes
 
 Search = Callable[[Access, MemoryDraft, int, float], list[Hit]]
 """(access, draft, top k, least calibrated score) → what is stored beside it and the agent may read, best first."""
@@ -35,16 +36,22 @@ class Found:
 
     same: Memory | None
     links: tuple[tuple[str, str], ...]
+    as_of: int = UNKNOWN
+    """Where the index stood that was looked into."""
 
 
 class LookFirst:
     """Finds what is stored already."""
 
-    def __init__(self, search: Search, decide: Decide, *, similarity: float, top_k: int) -> None:
+    def __init__(
+        self, search: Search, decide: Decide, *, similarity: float, top_k: int, indexes: Indexes | None = None
+    ) -> None:
+        """``indexes``: what is searched, to be told what is written."""
         self._search = search
         self._decide = decide
         self._similarity = similarity
         self._top_k = top_k
+        self._indexes = indexes
 
     def __call__(self, access: Access, draft: MemoryDraft) -> Found:
         """Return what a draft repeats and what it is close to."""
@@ -56,7 +63,13 @@ class LookFirst:
                 same = old
             else:
                 links.append((old.memory_id, RELATIONS.get(kind, CLOSE)))
-        return Found(same=same, links=tuple(links))
+        as_of = UNKNOWN if self._indexes is None else self._indexes.stands_at(access.tenant, draft.collection)
+        return Found(same=same, links=tuple(links), as_of=as_of)
+
+    def wrote(self, memory: Memory, found: Found) -> None:
+        """Spare the search that comes next reading a memory that was written after a look."""
+        if self._indexes is not None:
+            self._indexes.wrote(memory, found.as_of)
 
 
 def _interchangeable(old: Memory, draft: MemoryDraft, access: Access) -> bool:

@@ -14,6 +14,7 @@ from strata.model.context import SearchMode
 from strata.model.memories import Hit
 from strata.observability import logger
 from strata.ports import Access, CollectionView, Embedder, MemoryDraft, MemoryStore, ProviderHits
+from strata.ranking.alike import alike
 from strata.ranking.mix import EPISODES, FACTS, Mix
 from strata.ranking.query import Query, prepared
 from strata.ranking.ranked import Candidate, ranked
@@ -24,6 +25,8 @@ from strata.sharing.settled import ReadHit, settled
 
 SPARE = 6
 """Candidates ranked beyond the hits that are wanted, at first; four times as many in each further round."""
+SPARE_ALIKE = 2
+"""The same where what is like a text is looked for: how close a candidate is hardly changes when it is read."""
 GROWTH = 4
 MOST_READ = 2_000
 """Refused candidates that one search puts up with: rights changed since the index was told, or it was not told."""
@@ -48,6 +51,8 @@ class _Ask:
     mode: SearchMode
     mixes: tuple[Mix, ...] = (FACTS, EPISODES)
     """What is searched: sentences, turns, or both."""
+    alike_from: float | None = None
+    """The score from which on what is stored is like the text; None where a question is answered."""
 
     def shelves(self, indexes: Mapping[str, CollectionIndex], mix: Mix) -> list[Shelf]:
         """Return what the agent may search and a mix is for."""
@@ -70,7 +75,7 @@ class SearchLibrary:
         self._embedder = embedder
         self._clock = clock
         self._settings = settings
-        self._indexes = Indexes(store, embedder, keep=settings.index_collections)
+        self.indexes = Indexes(store, embedder, keep=settings.index_collections)
 
     def search(  # noqa: PLR0913 (the parameters of the search route)
         self,
@@ -115,7 +120,8 @@ class SearchLibrary:
         query = self._query(access, draft.content, vector, frozenset(), passage=True)
         product = replace(access, system=True)
         ask = self._ask(product, [draft.collection], [draft.memory_type], query, SearchMode.HYBRID)
-        return [found.hit for found in self._hits(replace(ask, access=access), top_k, threshold)]
+        ask = replace(ask, access=access, alike_from=threshold)
+        return [found.hit for found in self._hits(ask, top_k, threshold)]
 
     def _query(
         self, access: Access, text: str, vector: bytes | None, tags: frozenset[Tag], *, passage: bool = False
@@ -148,7 +154,7 @@ class SearchLibrary:
     def _hits(self, ask: _Ask, wanted: int, threshold: float) -> list[ReadHit]:
         """Read candidates until as many as wanted may be seen, or there are no more."""
         hits: list[ReadHit] = []
-        limit, seen = wanted + SPARE, 0
+        limit, seen = wanted + (SPARE if ask.alike_from is None else SPARE_ALIKE), 0
         while seen < MOST_READ:
             candidates = self._candidates(ask, limit)
             good = [found for found in candidates if found.hit.score >= threshold]
@@ -163,15 +169,20 @@ class SearchLibrary:
 
     def _candidates(self, ask: _Ask, limit: int) -> list[ReadHit]:
         """Sentences and turns are ranked each by their own rules and meet on the calibrated scale."""
-        background = self._embedder.background
-        with self._indexes.current(ask.access.tenant, ask.views) as indexes:
-            found = [
-                candidate
-                for mix in ask.mixes
-                for candidate in ranked(ask.shelves(indexes, mix), ask.query, mix, ask.mode, background, limit=limit)
-            ]
+        with self.indexes.current(ask.access.tenant, ask.views) as indexes:
+            found = [candidate for mix in ask.mixes for candidate in self._found(ask, indexes, mix, limit)]
             best = sorted(found, key=lambda candidate: -candidate.score)[:limit]
             return [_as_remembered(candidate, indexes, tagged=bool(ask.query.tags)) for candidate in best]
+
+    def _found(self, ask: _Ask, indexes: Mapping[str, CollectionIndex], mix: Mix, limit: int) -> list[Candidate]:
+        shelves, background = ask.shelves(indexes, mix), self._embedder.background
+        if ask.alike_from is None:
+            return ranked(shelves, ask.query, mix, ask.mode, background, limit=limit)
+        return [
+            candidate
+            for shelf in shelves
+            for candidate in alike(shelf, ask.query, background, least=ask.alike_from, limit=limit)
+        ]
 
     def _allowed(self, ask: _Ask, found: Sequence[ReadHit]) -> list[ReadHit]:
         """Return those that the agent may see now, as they stand now.

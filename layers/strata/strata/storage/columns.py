@@ -44,6 +44,14 @@ class Id(TypeDecorator[str]):
         """Decode what VARBINARY gives back."""
         return value.decode() if isinstance(value, bytes) else value
 
+    def bind_processor(self, dialect: Dialect) -> Any:  # noqa: ANN401 as the base class has it
+        """Return what encodes a value; SQLite takes texts as they are, and there are dozens in every write."""
+        return super().bind_processor(dialect) if dialect.name == "mysql" else None
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:  # noqa: ANN401 as the base class has it
+        """Return what decodes a value."""
+        return super().result_processor(dialect, coltype) if dialect.name == "mysql" else None
+
 
 class Instant(TypeDecorator[datetime]):
     """An aware instant, stored as naive UTC with microseconds."""

@@ -21,24 +21,27 @@ Convert = Callable[[Any], Any] | None
 @dataclass(frozen=True, slots=True)
 class _Compiled:
     text: str
-    order: tuple[str, ...]
-    """The parameters by position; none if the driver takes them by name."""
-    fixed: Mapping[str, Any]
-    """What is the same at every call, as the driver takes it."""
-    binds: tuple[tuple[str, Convert], ...]
+    template: list[Any] | dict[str, Any]
+    """The parameters as the driver takes them, by place or by name, with what is the same at every call."""
+    given: tuple[tuple[Any, str, Convert], ...]
+    """What each call gives: place or name in the template, the name it is given by, and its conversion."""
     results: tuple[tuple[int, Callable[[Any], Any]], ...]
     """The columns that are not as the driver gives them."""
 
     def arguments(self, values: Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
-        given = dict(self.fixed)
-        for name, convert in self.binds:
-            given[name] = values[name] if convert is None else convert(values[name])
-        return [given[name] for name in self.order] if self.order else given
+        filled = self.template.copy()
+        settable: Any = filled
+        for place, name, convert in self.given:
+            value = values[name]
+            settable[place] = value if convert is None or value is None else convert(value)
+        return filled
 
     def converted(self, row: Sequence[Any]) -> tuple[Any, ...]:
         values = list(row)
         for place, convert in self.results:
-            values[place] = convert(values[place])
+            value = values[place]
+            if value is not None:
+                values[place] = convert(value)
         return tuple(values)
 
 
@@ -125,16 +128,18 @@ class Insert:
 def _compile(core: Core, dialect: Dialect, columns: Sequence[str] | None) -> _Compiled:
     compiled: Any = core.compile(dialect=dialect, column_keys=columns)
     binds = {name: (bound, _to_driver(bound.type, dialect)) for bound, name in compiled.bind_names.items()}
+    places = list(enumerate(compiled.positiontup)) if compiled.positiontup else [(name, name) for name in binds]
+    fixed = {
+        name: _converted(compiled.params[name], convert)
+        for name, (bound, convert) in binds.items()
+        if not bound.required
+    }
+    template = [fixed.get(name) for _, name in places] if compiled.positiontup else fixed
     results = [_from_driver(column.type, dialect) for column in core.selected_columns] if _reads(core) else []
     return _Compiled(
         text=compiled.string,
-        order=tuple(compiled.positiontup or ()),
-        fixed={
-            name: _converted(compiled.params[name], convert)
-            for name, (bound, convert) in binds.items()
-            if not bound.required
-        },
-        binds=tuple((name, convert) for name, (bound, convert) in binds.items() if bound.required),
+        template=template,
+        given=tuple((place, name, binds[name][1]) for place, name in places if binds[name][0].required),
         results=tuple((place, convert) for place, convert in enumerate(results) if convert is not None),
     )
 
@@ -144,7 +149,7 @@ def _reads(core: Core) -> TypeGuard[SelectBase]:
 
 
 def _converted(value: Any, convert: Convert) -> Any:  # noqa: ANN401 whatever a column holds
-    return value if convert is None else convert(value)
+    return value if convert is None or value is None else convert(value)
 
 
 def _to_driver(kind: TypeEngine[Any], dialect: Dialect) -> Convert:

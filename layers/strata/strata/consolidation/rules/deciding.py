@@ -1,6 +1,7 @@
 """Which facts of a sentence are kept: what the rules found unless the weighing doubts it, or else its own best."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from strata.consolidation.rules.compounds import adds
@@ -21,12 +22,15 @@ class Bars:
     """One that a rule found."""
     find: float
     """One that no rule found."""
+    surer: Mapping[str, float]
+    """The same for beliefs that much else looks like."""
 
 
-BY_WORDS, BY_MEANING = Bars(keep=0.2, find=0.45), Bars(keep=0.5, find=0.42)
+BY_WORDS = Bars(keep=0.3, find=0.45, surer={"decision": 0.5})
+BY_MEANING = Bars(keep=0.6, find=0.46, surer={"like": 0.62, "household": 0.62, "taboo": 0.62, "safety": 0.6})
 SMALL_TALK = 0.6
 """Unless a model that has also seen small talk believes this much that it is nothing but that."""
-FIND_UNKNOWN = 0.55
+FIND_UNKNOWN = 0.65
 """What would always be delivered and no word that the lexicon knows speaks for, is kept from this one on."""
 SAFETY = "safety"
 IN_SO_MANY_WORDS = (".allergy.plain", ".allergy.explicit")
@@ -38,13 +42,15 @@ _TELLING = frozenset(
     CLASSES[name]
     for name in ("food", "alcohol", "allergen", "drug", "condition", "pregnant", "ailment", "reaction", "nausea")
 )
-SURE_OF_NOTHING = 0.97
+SURE_OF_NOTHING = 0.99
 """A sentence of which the words alone say this much that it holds nothing is not embedded."""
 SURE_OF_FACT = 0.97
 """Nor is one in which a rule found what the words believe this much."""
+SURE_OF_MEANING = 0.95
+"""What meaning believes this much is a fact also in a sentence that sounds supposed, heard or like small talk."""
+SUPPOSED = frozenset({"hypothetical", "hearsay"})
+"""*If I so much as touch latex*, *the doctor says I must not*: these moods stand with facts as well."""
 SLIGHT = 0.01
-VETOABLE = frozenset({"safety", "taboo", "like", "household", "decision", "shopping", "price_alert"})
-"""Beliefs that do not stand against a rule that matched and does not hold (negated, asked, heard, made up)."""
 REASONS = 4
 RESOLVES = frozenset({"taboo", "decision", "like", "household"})
 """What courage is taken for."""
@@ -116,36 +122,45 @@ def _verdict(unit: Unit, finding: Finding, opinion: Opinion) -> Verdict | None:
     return Verdict(finding.rule, frozenset(finding.clauses), evidence, max(share, keep))
 
 
-def may_be_learned(unit: Unit, belief: str) -> bool:
+def may_be_learned(unit: Unit, belief: str, opinion: Opinion | None = None) -> bool:
     """Tell whether the weighing may find a fact of this belief where no rule did."""
-    if belief == NOTHING or belief in unit.vetoed & VETOABLE:
+    if belief == NOTHING:
         return False
     if belief in WISHES and _ASKS_A_FAVOUR.match(unit.text):
         return False
     if belief in RESOLVES and _KEEPS_GOING.search(unit.text):
         return False
+    if opinion is not None and _is_sure(opinion, belief):
+        return True
     if belief not in LIKE_SMALL_TALK:
         return True
     return weights("talk").opinion(unit.features()).shares[NOTHING] < SMALL_TALK
+
+
+def _is_sure(opinion: Opinion, belief: str) -> bool:
+    return opinion.by_meaning and opinion.shares[belief] >= SURE_OF_MEANING
 
 
 def _bars(opinion: Opinion) -> Bars:
     return BY_MEANING if opinion.by_meaning else BY_WORDS
 
 
-def _least(unit: Unit, belief: str, find: float) -> float:
+def _least(unit: Unit, belief: str, opinion: Opinion) -> float:
     """The share from which on a fact of this belief is found."""
+    bars = _bars(opinion)
+    find = bars.surer.get(belief, bars.find)
     if belief not in STANDING or any(character in _TELLING for character in unit.words):
         return find
-    return find if belief != SAFETY and _NO.search(unit.words) else FIND_UNKNOWN
+    return find if belief != SAFETY and _NO.search(unit.words) else max(find, FIND_UNKNOWN)
 
 
 def _learned(unit: Unit, opinion: Opinion) -> list[Verdict]:
     belief = max((name for name in opinion.shares if name != NOTHING), key=lambda name: opinion.shares[name])
-    if not may_be_learned(unit, belief) or opinion.shares[belief] < _least(unit, belief, _bars(opinion).find):
+    if not may_be_learned(unit, belief, opinion) or opinion.shares[belief] < _least(unit, belief, opinion):
         return []
     rule = rule_of_belief("zh" if has_han(unit.text) else "en", belief)
-    clauses = frozenset(index for index, moods in enumerate(unit.moods.clauses) if not moods & rule.blocks)
+    blocks = rule.blocks - SUPPOSED if _is_sure(opinion, belief) else rule.blocks
+    clauses = frozenset(index for index, moods in enumerate(unit.moods.clauses) if not moods & blocks)
     if not clauses:
         return []
     evidence = " · ".join(strongest(opinion.reasons, REASONS))

@@ -71,32 +71,20 @@ class Finding:
     clauses: range
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What the rules make of a sentence."""
-
-    findings: tuple[Finding, ...]
-    vetoed: frozenset[str]
-    """Beliefs for which a rule matched that does not hold here: negated, asked, heard, made up."""
-
-
-def found_in(coded: str, sentence: Sentence, moods: Moods, names: Names = ()) -> Found:
+def found_in(coded: str, sentence: Sentence, moods: Moods, names: Names = ()) -> tuple[Finding, ...]:
     """Return what the rules find in a sentence; each clause belongs to the first group that takes it."""
     taken: set[int] = set()
     held: list[Finding] = []
-    vetoed: set[str] = set()
     for rule in _rules_for(coded[sentence.start : sentence.end]):
         if not rule.pattern.search(coded, sentence.start, sentence.end):
             continue
         matched = [hit for hit in _tried(rule, coded, sentence, moods) if not rule.named or _holds_name(hit, names)]
-        if not matched and not rule.named:
-            vetoed.add(rule.belief)
         for finding in matched:
             if taken.isdisjoint(finding.clauses):
                 taken.update(finding.clauses)
                 held.append(finding)
     kept = [finding for finding in held if not any(_absorbs(other, finding, coded, sentence) for other in held)]
-    return Found(tuple(sorted(kept, key=lambda finding: finding.start)), frozenset(vetoed))
+    return tuple(sorted(kept, key=lambda finding: finding.start))
 
 
 def _absorbs(stronger: Finding, other: Finding, coded: str, sentence: Sentence) -> bool:

@@ -23,8 +23,6 @@ class Unit:
     sentence: Sentence
     moods: Moods
     findings: tuple[Finding, ...]
-    vetoed: frozenset[str]
-    """Beliefs that a rule speaks against."""
 
     @property
     def text(self) -> str:
@@ -58,7 +56,7 @@ class Unit:
         clauses = self.sentence.clauses[first : last + 1]
         sentence = Sentence(clauses[0].start, clauses[-1].end, "", clauses)
         moods = Moods(self.moods.clauses[first : last + 1], frozenset(), self.moods.quotes)
-        return Unit(self.coded, sentence, moods, (finding,), frozenset())
+        return Unit(self.coded, sentence, moods, (finding,))
 
     def features(self) -> dict[str, float]:
         """What the weighing looks at."""
@@ -90,8 +88,7 @@ def merged(found: Sequence[Unit]) -> Unit:
         found[-1].moods.lasting,
         tuple(quote for unit in found for quote in unit.moods.quotes),
     )
-    vetoed = frozenset[str]().union(*(unit.vetoed for unit in found))
-    return Unit(found[0].coded, sentence, moods, tuple(_numbered_through(found)), vetoed)
+    return Unit(found[0].coded, sentence, moods, tuple(_numbered_through(found)))
 
 
 def _numbered_through(found: Sequence[Unit]) -> Iterator[Finding]:
@@ -110,4 +107,4 @@ def _units(coded: Coded) -> Iterator[Unit]:
         moods = moods_of(coded.text, sentence, lasting)
         lasting = moods.lasting
         found = found_in(coded.text, sentence, moods, names_in(coded, sentence))
-        yield Unit(coded, sentence, moods, found.findings, found.vetoed)
+        yield Unit(coded, sentence, moods, found)

@@ -1,7 +1,8 @@
 """A learned second opinion: a linear model over words, classes, moods and matched rules, and over meaning if it can.
 
 Its weights are data, made by ``tests/training/train_rule_judge.py`` from the labelled sentences of the tests. It needs
-no library. With an embedder whose model it was trained with it also weighs the meaning of the sentence.
+no library. With an embedder whose model it was trained with it also weighs the meaning of the sentence: each dimension
+of the vector for itself, and together in one hidden layer, which tells what no single direction does.
 """
 
 import base64
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from math import exp
+from operator import mul
+from typing import Any
 
 NOTHING = "nothing"
 """The class of what is not kept."""
@@ -29,6 +32,23 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True)
+class Hidden:
+    """A layer of rectified units between a vector and the classes."""
+
+    inward: "tuple[array[float], ...]"
+    """Per unit, the weights of the vector's dimensions."""
+    biases: tuple[float, ...]
+    outward: "tuple[array[float], ...]"
+    """Per class, the weights of the units."""
+
+    def totals(self, vector: "array[float]") -> list[float]:
+        """Return what the layer adds per class."""
+        sums = [bias + sum(map(mul, vector, weights)) for bias, weights in zip(self.biases, self.inward, strict=True)]
+        units = [max(0.0, total) for total in sums]
+        return [sum(map(mul, units, weights)) for weights in self.outward]
+
+
+@dataclass(frozen=True, slots=True)
 class Weights:
     """One model: per class an intercept, weights of features, and weights of the vector's dimensions (if any)."""
 
@@ -36,6 +56,7 @@ class Weights:
     intercepts: tuple[float, ...]
     features: Mapping[str, tuple[float, ...]]
     meaning: "tuple[array[float], ...]"
+    hidden: Hidden | None
     model: str
 
     def opinion(self, found: Mapping[str, float], vector: bytes = b"") -> Opinion:
@@ -47,7 +68,9 @@ class Weights:
         if self.meaning and vector:
             values = array("f", vector)
             for index, weights in enumerate(self.meaning):
-                totals[index] += sum(map(_product, values, weights))
+                totals[index] += sum(map(mul, values, weights))
+            if self.hidden is not None:
+                totals = list(map(sum, zip(totals, self.hidden.totals(values), strict=True)))
         best = max(range(len(totals)), key=totals.__getitem__)
         reasons = {name: value * self.features[name][best] for name, value in found.items() if name in self.features}
         shares = dict(zip(self.classes, _shares(totals), strict=True))
@@ -61,10 +84,6 @@ class Weights:
             if row is not None:
                 grouped.setdefault(value, []).append(row)
         return grouped
-
-
-def _product(left: float, right: float) -> float:
-    return left * right
 
 
 def _shares(totals: Sequence[float]) -> list[float]:
@@ -81,14 +100,21 @@ def weights(kind: str) -> Weights:
     classes = tuple(data["classes"])
     rows = _unpacked(data["weights"], data["scales"])
     names = data["features"].split("\n")
-    table = {name: tuple(row[index] for row in rows) for index, name in enumerate(names)}
+    table = dict(zip(names, zip(*rows, strict=True), strict=True))
     meaning = tuple(_unpacked(data["meaning"], data["meaning_scales"])) if data["model"] else ()
-    return Weights(classes, tuple(data["intercepts"]), table, meaning, data["model"])
+    hidden = _hidden(data["hidden"]) if data["model"] else None
+    return Weights(classes, tuple(data["intercepts"]), table, meaning, hidden, data["model"])
+
+
+def _hidden(data: Mapping[str, Any]) -> Hidden:
+    inward = _unpacked(data["inward"], data["inward_scales"])
+    outward = _unpacked(data["outward"], data["outward_scales"])
+    return Hidden(tuple(inward), tuple(data["biases"]), tuple(outward))
 
 
 def _unpacked(texts: Sequence[str], scales: Sequence[float]) -> "list[array[float]]":
     """Rows of 16-bit steps, one text and one step size per class."""
     return [
-        array("f", (step * scale for step in array("h", base64.b64decode(text))))
+        array("f", map(scale.__mul__, array("h", base64.b64decode(text))))
         for text, scale in zip(texts, scales, strict=True)
     ]
