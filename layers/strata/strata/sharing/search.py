@@ -118,9 +118,16 @@ class SearchLibrary:
         is_known = draft.embedding_model == self._embedder.name and numpy_is_there()
         vector = draft.embedding if is_known else None
         query = self._query(access, draft.content, vector, frozenset(), passage=True)
-        product = replace(access, system=True)
-        ask = self._ask(product, [draft.collection], [draft.memory_type], query, SearchMode.HYBRID)
-        ask = replace(ask, access=access, alike_from=threshold)
+        product = Access(tenant=access.tenant, agent_id=access.agent_id, system=True)
+        views = self._store.view(product, [draft.collection], now=self._clock.now())
+        ask = _Ask(
+            access=access,
+            views=views,
+            memory_types=[draft.memory_type],
+            query=query,
+            mode=SearchMode.HYBRID,
+            alike_from=threshold,
+        )
         return [found.hit for found in self._hits(ask, top_k, threshold)]
 
     def _query(

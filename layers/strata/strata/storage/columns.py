@@ -20,6 +20,9 @@ COLLECTION_BYTES = ID_BYTES + len("agent:")
 """A collection's name: an id, or an id behind the prefix of its layer."""
 
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 class Id(TypeDecorator[str]):
     """A caller's or our own id: at most 128 characters, byte-compared."""
 
@@ -86,7 +89,7 @@ class Json(TypeDecorator[Any]):
 
     def process_bind_param(self, value: object, _dialect: Dialect) -> str | None:
         """Write compactly, in the language's own characters."""
-        return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return None if value is None else _COMPACT(value)
 
     def process_result_value(self, value: str | None, _dialect: Dialect) -> object:
         """Parse."""

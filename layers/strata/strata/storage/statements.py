@@ -7,12 +7,14 @@ The driver's errors pass through; ``Database`` knows them.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeGuard
 
 from sqlalchemy import SelectBase, Table, UpdateBase
 from sqlalchemy.engine import Connection, Dialect
 from sqlalchemy.types import TypeEngine
+
+from strata.storage.columns import Instant
 
 Core = SelectBase | UpdateBase
 Convert = Callable[[Any], Any] | None
@@ -153,7 +155,9 @@ def _converted(value: Any, convert: Convert) -> Any:  # noqa: ANN401 whatever a 
 
 
 def _to_driver(kind: TypeEngine[Any], dialect: Dialect) -> Convert:
-    return kind.dialect_impl(dialect).bind_processor(dialect)
+    """What a driver takes for a value. One write names the same instants again and again."""
+    convert = kind.dialect_impl(dialect).bind_processor(dialect)
+    return lru_cache(maxsize=16)(convert) if convert is not None and isinstance(kind, Instant) else convert
 
 
 def _from_driver(kind: TypeEngine[Any], dialect: Dialect) -> Convert:
