@@ -9,14 +9,14 @@ import pymysql
 import pytest
 import redis
 
-STATEMENTS, COMMANDS = "statements", "commands"
+STATEMENTS, COMMANDS, OPENED = "statements", "commands", "connections opened"
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> "Counter[str]":
     """Return the counter that from now on tells how many round trips were made to the database and to Redis.
 
-    What a driver says to open a connection is not counted: a pool opens one more whenever two threads happen to ask at
-    the same moment.
+    What a driver says to open a connection is not among them: a pool opens one more whenever two threads happen to ask
+    at the same moment. Connections opened to the database are counted by themselves.
     """
     trips: Counter[str] = Counter()
     here = threading.local()
@@ -44,4 +44,6 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> "Counter[str]":
     ):
         monkeypatch.setattr(owner, send, counting(kind, getattr(owner, send)))
         monkeypatch.setattr(owner, connect, opening(getattr(owner, connect)))
+    database = pymysql.connections.Connection
+    monkeypatch.setattr(database, "connect", counting(OPENED, database.connect))
     return trips

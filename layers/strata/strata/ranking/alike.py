@@ -46,7 +46,8 @@ def _closest(shelf: Shelf, asking: Asking, least: float, limit: int) -> list[Fou
     scores = _covered(shelf, asking.query, asking.statistics)
     if deviations is not None:
         meant = np.interp(deviations, _DEVIATIONS, _SCORES)
-        scores = np.maximum(scores, meant) + (1.0 - np.maximum(scores, meant)) * SUPPORT * np.minimum(scores, meant)
+        strong, weak = np.maximum(scores, meant), np.minimum(scores, meant)
+        scores = strong + (1.0 - strong) * SUPPORT * weak
     is_close = field.candidates(asking.query) & (scores > max(0.0, least))
     rows = best_rows(np.where(is_close, scores, -np.inf), limit)
     known: list[float | None] = [None] * len(rows) if deviations is None else deviations[rows].tolist()
