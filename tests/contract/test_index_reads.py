@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from strata.errors import ConflictError
+from strata.errors import ConflictError, NotFoundError, VersionConflictError
 from strata.model.memories import AccessPolicy, ChangeKind, Collection, CollectionKind
 from strata.policy.digests import text_digest
-from strata.ports import MemoryDraft, MemoryEdit
+from strata.ports import MemoryDraft, MemoryEdit, Opening
 from strata.storage.engine import Database
 from strata.storage.vectors import SqlVectorStore
 from tests.fakes.library import Shelf
@@ -113,3 +113,79 @@ def test_a_refused_write_leaves_no_vector(database: Database, shelf: Shelf) -> N
     with pytest.raises(ConflictError):
         insert(shelf, "one", collection="user:other", content=text, embedding=b"\x01" * 8, embedding_model=model)
     assert SqlVectorStore(database).get_many(model, [text_digest(text)]) == {}
+
+
+def opened(shelf: Shelf, agent: str, collection: str = "user:u", *, model: str = "", text: str = "") -> Opening:
+    text_hash, now = text_digest(text), shelf.clock.now()
+    return shelf.memories.opening(shelf.access(agent), collection, model=model, text_hash=text_hash, now=now)
+
+
+def test_an_insert_begins_with_the_state_of_its_collection_and_the_vector_of_its_text(
+    database: Database, shelf: Shelf
+) -> None:
+    store, model, text = SqlVectorStore(database), f"model of {shelf.tenant}", f"爱喝茶 {shelf.tenant}"
+    before = opened(shelf, "cook", model=model, text=text)
+    assert before.view is not None
+    assert (before.view.change_seq, before.vector, before.is_complete) == (0, None, False)
+    insert(shelf, "one")
+    known = shelf.memories.view(shelf.access("cook"), ["user:u"], now=shelf.clock.now())["user:u"]
+    assert opened(shelf, "cook", model=model, text=text) == Opening(view=known)
+    store.put_many(model, {text_digest(text): b"\x01" * 8}, now=shelf.clock.now())
+    assert opened(shelf, "cook", model=model, text=text) == Opening(view=known, vector=b"\x01" * 8)
+    assert opened(shelf, "cook", model="another", text=text).vector is None
+    assert opened(shelf, "cook", model=model, text="another").vector is None
+
+
+def test_a_look_into_what_may_not_be_read_sees_nothing_and_is_no_refusal(shelf: Shelf) -> None:
+    shelf.collection_store.put(
+        Collection(tenant=shelf.tenant, name="household", kind=CollectionKind.SHARED),
+        actor="admin",
+        now=shelf.clock.now(),
+    )
+    insert(shelf, "own", collection="agent:cook")
+    before = shelf.kinds()
+    for collection in ("household", "agent:cook", "agent:another", "absent"):
+        assert opened(shelf, "stranger", collection).view is None
+    assert opened(shelf, "cook", "agent:cook").view is not None
+    assert shelf.kinds() == before
+
+
+def test_a_memory_is_not_written_on_the_strength_of_an_outdated_look(shelf: Shelf) -> None:
+    insert(shelf, "one")
+    seen = opened(shelf, "cook").view
+    assert seen is not None
+    insert(shelf, "two")
+    before = (shelf.kinds(), opened(shelf, "cook"))
+    with pytest.raises(VersionConflictError):
+        insert(shelf, "three", as_of=seen.change_seq)
+    assert (shelf.kinds(), opened(shelf, "cook")) == before
+    insert(shelf, "three", as_of=seen.change_seq + 1)
+    assert set(versions(shelf, "cook", "one", "two", "three")) == {"one", "two", "three"}
+
+
+def test_the_first_memory_of_a_layer_is_written_on_the_strength_of_its_absence(shelf: Shelf) -> None:
+    seen = opened(shelf, "cook").view
+    assert seen is not None
+    insert(shelf, "one", as_of=seen.change_seq)
+    with pytest.raises(VersionConflictError):
+        insert(shelf, "two", as_of=seen.change_seq)
+    assert set(versions(shelf, "cook", "one", "two")) == {"one"}
+
+
+def test_who_may_not_write_is_told_so_whatever_changed(shelf: Shelf) -> None:
+    shelf.collection_store.put(
+        Collection(tenant=shelf.tenant, name="household", kind=CollectionKind.SHARED),
+        actor="admin",
+        now=shelf.clock.now(),
+    )
+    draft = MemoryDraft(
+        memory_id=f"{shelf.tenant}-one",
+        collection="household",
+        memory_type="user_preference",
+        content="one",
+        fingerprint="one",
+        said_at=shelf.clock.now(),
+        as_of=1,
+    )
+    with pytest.raises(NotFoundError):
+        shelf.memories.insert(shelf.access("stranger"), draft, now=shelf.clock.now())

@@ -10,17 +10,18 @@ from strata.clock import FakeClock
 from strata.dedup.fingerprint import normalise
 from strata.model.agents import AgentRole, Caller
 from strata.model.memories import Hit
-from strata.ports import Access, MemoryDraft
+from strata.ports import Access, CollectionView, MemoryDraft
 from strata.sharing.agents import Agents
 from strata.sharing.collection import Collections
 from strata.sharing.grants import Grants
 from strata.sharing.impact import Impacts
 from strata.sharing.library import Library
-from strata.sharing.look_first import LookFirst
+from strata.sharing.look_first import Beside, LookFirst
 from strata.sharing.quarantine import Reviews, Screening
 from strata.sharing.rollback import Rollbacks
 from strata.sharing.transfer import Transfer
 from strata.sharing.undo import Undo
+from strata.sharing.vectors import Vectors
 from strata.sharing.verify import Verification
 from strata.storage.agents import SqlAgentStore
 from strata.storage.archive import SqlArchive
@@ -99,7 +100,7 @@ class Shelf:
         look_first = LookFirst(self.beside, decide, similarity=0.5, top_k=5)
         screen = Screening(self.quarantine, instructs, self.clock)
         return Library(
-            self.memories, self.types, look_first, HashEmbedder(), self.clock, config.Library(), screen=screen
+            self.memories, self.types, look_first, Vectors(HashEmbedder()), self.clock, config.Library(), screen=screen
         )
 
     @cached_property
@@ -148,10 +149,12 @@ class Shelf:
         """Profiles and keys."""
         return Agents(self.agent_store, self.clock)
 
-    def beside(self, access: Access, draft: MemoryDraft, top_k: int, threshold: float) -> list[Hit]:
+    def beside(
+        self, access: Access, draft: MemoryDraft, top_k: int, threshold: float, _view: CollectionView | None
+    ) -> Beside:
         """Return memories that share characters with one about to be stored."""
         hits = self.search(access, draft.collection, draft.content, [draft.memory_type], top_k)
-        return [hit for hit in hits if hit.score >= threshold]
+        return Beside(memories=[hit.memory for hit in hits if hit.score >= threshold])
 
     def search(self, access: Access, collection: str, text: str, types: Sequence[str], top_k: int) -> list[Hit]:
         """Return memories that share characters with the text."""

@@ -12,17 +12,20 @@ from strata import config
 from strata.clock import FakeClock
 from strata.dedup.fingerprint import fingerprint
 from strata.dedup.guard import decide
+from strata.inference.remembered import RememberedEmbedder
 from strata.model.context import SearchMode
 from strata.model.memories import AccessPolicy, ChangeKind, Collection, CollectionKind, Registration
 from strata.ports import Access, MemoryDraft, MemoryEdit, ProviderHits
 from strata.sharing.index import MOST_NOTED
-from strata.sharing.library import Library
-from strata.sharing.look_first import LookFirst
+from strata.sharing.library import LOOKS, InsertStatus, Library
+from strata.sharing.look_first import Found, LookFirst
 from strata.sharing.search import MAX_EMBEDDED_CHARS, SearchLibrary, shortened
 from strata.sharing.units import NewUnit
+from strata.sharing.vectors import Vectors
 from strata.storage.engine import Database, open_database
 from strata.storage.purge import SqlPurge
 from strata.storage.schema import migrate
+from strata.storage.vectors import SqlVectorStore
 from tests.fakes.embedding import WordEmbedder
 from tests.fakes.library import Shelf
 
@@ -62,7 +65,7 @@ class Searched(Shelf):
     def own_library(self) -> Library:
         """Return a library that looks first through this search."""
         look_first = LookFirst(self.searching.similar, decide, similarity=0.85, top_k=5, indexes=self.searching.indexes)
-        return Library(self.memories, self.types, look_first, self.embedder, self.clock, config.Library())
+        return Library(self.memories, self.types, look_first, Vectors(self.embedder), self.clock, config.Library())
 
     def draft(self, name: str, content: str, collection: str = LAYER, **more: Any) -> MemoryDraft:
         """Return a preference with its vector."""
@@ -160,6 +163,75 @@ def test_a_write_that_a_search_has_read_meanwhile_hides_no_other(shelf: Searched
     shelf.keep("other", "three blue kettles")
     assert shelf.found("kettles")[0] == "other"
     assert shelf.found("bicycle")[0] == "late"
+
+
+def test_a_fact_that_another_process_writes_at_the_same_moment_is_stored_once(shelf: Searched) -> None:
+    library, cook = shelf.own_library(), shelf.access("cook")
+    shelf.keep("here", "green tea")
+    look, others = library._look_first, iter(["用户不吃香菜"])
+
+    def disturbed(*arguments: Any) -> Found:
+        found = look(*arguments)
+        for text in others:
+            shelf.keep("other", text)
+        return found
+
+    library._look_first = disturbed  # type: ignore[assignment]
+    library._look_first.wrote = look.wrote  # type: ignore[method-assign]
+    inserted = library.insert(cook, LAYER, NewUnit(memory_type="user_preference", content="用户不吃香菜。"))
+    assert (inserted.status, inserted.memory.memory_id) == (InsertStatus.UPDATED, f"{shelf.tenant}-other")
+
+
+def test_a_collection_that_never_rests_is_written_to_all_the_same(shelf: Searched) -> None:
+    library, cook = shelf.own_library(), shelf.access("cook")
+    look, numbers = library._look_first, iter(range(100))
+
+    def disturbed(*arguments: Any) -> Found:
+        found = look(*arguments)
+        number = next(numbers)
+        shelf.keep(f"other{number}", f"kettle number {number}")
+        return found
+
+    library._look_first = disturbed  # type: ignore[assignment]
+    library._look_first.wrote = look.wrote  # type: ignore[method-assign]
+    inserted = library.insert(cook, LAYER, NewUnit(memory_type="user_preference", content="a bicycle made of bamboo"))
+    assert inserted.status is InsertStatus.INSERTED
+    assert next(numbers) == LOOKS
+    assert inserted.memory.memory_id in {
+        hit.memory.memory_id for hit in shelf.searching.search(cook, [LAYER], "bicycle").hits
+    }
+
+
+def test_a_look_with_an_older_state_than_the_index_has_reads_it_again(shelf: Searched) -> None:
+    shelf.keep("here", "green tea")
+    draft, cook = shelf.draft("new", "green tea"), shelf.access("cook")
+    seen = shelf.memories.view(cook, [LAYER], now=shelf.clock.now())[LAYER]
+    shelf.keep("other", "green tea!", user_id="v")
+    shelf.found("tea")
+    loads = list(shelf.loads)
+    beside = shelf.searching.similar(cook, draft, 5, 0.9, seen)
+    assert (len(beside.memories), beside.as_of) == (2, seen.change_seq + 1)
+    assert shelf.loads == loads
+
+
+def test_what_is_kept_of_a_text_is_not_embedded_again(shelf: Searched) -> None:
+    made: list[str] = []
+
+    class Counting(WordEmbedder):
+        def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+            made.extend(texts)
+            return super().embed(texts, query=query)
+
+    embedder = Counting()
+    remembering = RememberedEmbedder(embedder, SqlVectorStore(shelf.database), shelf.clock)
+    look_first = LookFirst(shelf.searching.similar, decide, similarity=0.85, top_k=5)
+    vectors = Vectors(remembering, embedder)
+    library = Library(shelf.memories, shelf.types, look_first, vectors, shelf.clock, config.Library())
+    text = f"a bicycle made of bamboo by {shelf.tenant}"
+    for layer in (LAYER, "user:v", LAYER):  # a layer that is not there, one that is
+        inserted = library.insert(shelf.access("cook"), layer, NewUnit(memory_type="user_preference", content=text))
+        assert inserted.memory.embedding_model == embedder.name
+    assert made == [text]
 
 
 def test_a_collection_that_nobody_searches_piles_up_no_notes(shelf: Searched) -> None:
@@ -384,11 +456,10 @@ def test_texts_close_to_one_about_to_be_stored_are_on_their_own_scale(shelf: Sea
     shelf.keep("b", "用户不吃香菜", memory_type="temporary_constraint")
     shelf.keep("c", "The family has an orange cat")
     draft = shelf.draft("new", "用户不吃香菜")
-    hits = shelf.searching.similar(shelf.access("cook"), draft, 5, 0.0)
-    assert hits[0].memory.content == "用户不吃香菜"
-    assert hits[0].score > 0.95
-    assert all(hit.score < 0.85 for hit in hits[1:])
-    assert shelf.searching.similar(shelf.access("cook"), draft, 5, 0.85) == hits[:1]
+    beside = shelf.searching.similar(shelf.access("cook"), draft, 5, 0.0).memories
+    assert beside[0].content == "用户不吃香菜"
+    for least in (0.85, 0.95):
+        assert shelf.searching.similar(shelf.access("cook"), draft, 5, least).memories == beside[:1]
 
 
 def test_only_so_many_collections_are_kept(shelf: Searched) -> None:

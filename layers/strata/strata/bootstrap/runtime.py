@@ -39,6 +39,7 @@ from strata.sharing.rollback import Rollbacks
 from strata.sharing.search import SearchLibrary
 from strata.sharing.transfer import Transfer
 from strata.sharing.undo import Undo
+from strata.sharing.vectors import Vectors
 from strata.sharing.verify import Verification
 from strata.storage.secrets import Secret
 from strata.tokens.counter import TokenCounter
@@ -106,7 +107,13 @@ class Runtime:
         )
         screening = Screening(stores.quarantine, screen.instructs, clock)
         self.library = Library(
-            stores.memories, stores.types, look_first, stores.embedder, clock, limits, screen=screening
+            stores.memories,
+            stores.types,
+            look_first,
+            Vectors(stores.embedder, stores.model),
+            clock,
+            limits,
+            screening,
         )
         self.reviews = Reviews(stores.quarantine, self.library, stores.collections, clock)
         self.rollbacks = Rollbacks(self.library, stores.memories, stores.ledger, clock)

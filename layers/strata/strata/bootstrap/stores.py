@@ -46,12 +46,15 @@ class Stores:
     quarantine: SqlQuarantineStore
     runs: SqlRunStore
     embedder: Embedder
+    model: Embedder
+    """The embedder without what is kept in the database."""
 
 
 def open_stores(settings: Settings, clock: Clock, queue: RunQueue | None) -> Stores:
     """Make the stores. Raises ConfigurationError."""
     database = open_database(settings.database, clock)
     types = SqlTypeStore(database, clock)
+    model = open_embedder(settings.inference, secret_text, clock)
     return Stores(
         database=database,
         cache=open_cache(settings.cache, clock, settings.session.summary_cache_seconds),
@@ -68,9 +71,8 @@ def open_stores(settings: Settings, clock: Clock, queue: RunQueue | None) -> Sto
         ledger=SqlReadLedger(database),
         quarantine=SqlQuarantineStore(database),
         runs=SqlRunStore(database),
-        embedder=RememberedEmbedder(
-            open_embedder(settings.inference, secret_text, clock), SqlVectorStore(database), clock
-        ),
+        embedder=RememberedEmbedder(model, SqlVectorStore(database), clock),
+        model=model,
     )
 
 

@@ -13,6 +13,7 @@ from strata.ports.library import (
     MemoryDraft,
     MemoryEdit,
     MemoryStore,
+    Opening,
     Written,
 )
 from strata.ports.providers import Capabilities, Provider, ProviderHits, ProviderQuery, ProviderScope
@@ -55,6 +56,7 @@ __all__ = [
     "MemoryEdit",
     "MemoryStore",
     "MessageLog",
+    "Opening",
     "Provider",
     "ProviderCopy",
     "ProviderHits",

@@ -65,6 +65,8 @@ class MemoryDraft:
     confidence: float = 1.0
     review: Review | None = None
     """The decision that lets a text in quarantine be written; made in the same transaction."""
+    as_of: int | None = None
+    """Where the collection's change counter stood when its writer looked what is there; None if nobody looked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,18 @@ class CollectionView:
     readable_types: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What an insert begins with."""
+
+    view: CollectionView | None
+    """The state of the collection; None if the agent may not read it."""
+    vector: bytes | None = None
+    """The vector of the text, if one is kept."""
+    is_complete: bool = True
+    """Whether the vector was looked for."""
+
+
 class MemoryStore(Protocol):
     """Memories in SQL. Every read and write checks ``access`` inside its statement, and expiry at ``now``.
 
@@ -136,6 +150,7 @@ class MemoryStore(Protocol):
         Raises:
             NotFoundError: the agent may not write there.
             ConflictError: the id belongs to a memory of another collection.
+            VersionConflictError: the collection changed since ``as_of``, and nothing was written.
         """
         ...
 
@@ -171,6 +186,10 @@ class MemoryStore(Protocol):
 
     def view(self, access: Access, collections: Sequence[str], *, now: datetime) -> dict[str, CollectionView]:
         """Return the state of those collections that the agent may read; one statement for all."""
+        ...
+
+    def opening(self, access: Access, collection: str, *, model: str, text_hash: str, now: datetime) -> Opening:
+        """Return what an insert begins with, in one statement. Nobody asked to read, so nothing is refused."""
         ...
 
     def changes(self, tenant: str, collection: str, after_seq: int) -> list[Memory]:

@@ -6,7 +6,7 @@ An index holds what every reader may see; rights are the database's business, as
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -48,7 +48,7 @@ class CollectionIndex:
         """Return the change counter up to which everything is here."""
         return self._change_seq
 
-    def shelves(self, memory_types: Sequence[str]) -> list[Shelf]:
+    def shelves(self, memory_types: Iterable[str]) -> list[Shelf]:
         """Return the shelves of some types, empty ones left out."""
         return [self._shelves[name] for name in memory_types if name in self._shelves]
 

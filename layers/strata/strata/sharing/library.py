@@ -8,18 +8,20 @@ from uuid import uuid4
 from strata import config
 from strata.clock import Clock
 from strata.dedup.fingerprint import fingerprint
-from strata.errors import InferenceUnavailableError, NotFoundError, UnknownMemoryTypeError, VersionConflictError
+from strata.errors import NotFoundError, UnknownMemoryTypeError, VersionConflictError
 from strata.model.memories import ChangeKind, Memory, MemoryType, MemoryVersion
 from strata.model.quarantine import Review
+from strata.policy.digests import text_digest
 from strata.policy.names import checked_collection, checked_id, checked_text
-from strata.ports import Access, Embedder, MemoryDraft, MemoryEdit, MemoryStore, TypeStore, Written
+from strata.ports import Access, MemoryDraft, MemoryEdit, MemoryStore, TypeStore, Written
 from strata.sharing.edits import edit_of, merging
 from strata.sharing.look_first import Found, LookFirst
 from strata.sharing.screening import Proposed, Screen, pass_all, proposal_of
 from strata.sharing.units import MAX_REASON_CHARS, NewUnit, UnitChange, checked_content, draft_of
+from strata.sharing.vectors import Vectors
 
 LOOKS = 3
-"""How often an insert looks again when the memory it was going to update changed in between."""
+"""How often an insert looks when the collection changes in between; the last time it writes all the same."""
 
 
 class InsertStatus(StrEnum):
@@ -47,7 +49,7 @@ class Library:
         memories: MemoryStore,
         types: TypeStore,
         look_first: LookFirst,
-        embedder: Embedder,
+        vectors: Vectors,
         clock: Clock,
         settings: config.Library,
         screen: Screen = pass_all,
@@ -55,7 +57,7 @@ class Library:
         self._memories = memories
         self._types = types
         self._look_first = look_first
-        self._embedder = embedder
+        self._vectors = vectors
         self._clock = clock
         self._settings = settings
         self._screen = screen
@@ -77,11 +79,11 @@ class Library:
         memory_id = unit.memory_id or uuid4().hex
         draft = draft_of(unit, checked_collection(collection), memory_type, memory_id, self._settings, now)
         if review is not None:
-            return self._insert(access, self._with_vector(replace(draft, review=review)), now)
+            return self._insert(access, replace(draft, review=review), now)
         if unit.memory_id is not None and (present := self._present(access, draft, now)) is not None:
             return present
         self._screen(access, proposal_of(draft, unit))
-        return self._insert(access, self._with_vector(draft), now)
+        return self._insert(access, draft, now)
 
     def update(
         self, access: Access, collection: str, memory_id: str, change: UnitChange, *, review: Review | None = None
@@ -146,32 +148,38 @@ class Library:
 
     def embedded(self, content: str) -> tuple[bytes | None, str]:
         """Return the vector of a text and the model that made it; nothing if there is no model at the moment."""
-        if not self._embedder.name:
-            return None, ""
-        try:
-            return self._embedder.embed([content])[0], self._embedder.name
-        except InferenceUnavailableError:
-            return None, ""
+        return self._vectors.of(content)
 
     def _present(self, access: Access, draft: MemoryDraft, now: datetime) -> Inserted | None:
         found = self._memories.get_many(access, [draft.memory_id], now=now)
         same_place = [memory for memory in found if memory.collection == draft.collection]
         return Inserted(status=InsertStatus.UNCHANGED, memory=same_place[0]) if same_place else None
 
-    def _insert(self, access: Access, draft: MemoryDraft, now: datetime) -> Inserted:
+    def _insert(self, access: Access, bare: MemoryDraft, now: datetime) -> Inserted:
+        """Look, then write; where the collection changed meanwhile, look again."""
+        name, text_hash = self._vectors.name, text_digest(bare.content)
+        opening = self._memories.opening(access, bare.collection, model=name, text_hash=text_hash, now=now)
+        draft, view = self._vectors.given_to(bare, opening), opening.view
+        found = Found(same=None, links=())
         for _look in range(LOOKS):
-            found = self._look_first(access, draft)
+            found = self._look_first(access, draft, view)
+            if (inserted := self._written(access, replace(draft, as_of=found.as_of), found, now)) is not None:
+                return inserted
+            view = None
+        return self._write_new(access, draft, found, now)
+
+    def _written(self, access: Access, draft: MemoryDraft, found: Found, now: datetime) -> Inserted | None:
+        """Write what was found to be written; None if it is outdated."""
+        try:
             if found.same is None:
                 return self._write_new(access, draft, found, now)
-            try:
-                return self._merge(access, found.same, draft, now)
-            except (NotFoundError, VersionConflictError):
-                continue  # it was changed, or went away, while we looked
-        return self._write_new(access, draft, Found(same=None, links=()), now)
-
-    def _with_vector(self, draft: MemoryDraft) -> MemoryDraft:
-        embedding, model = self.embedded(draft.content)
-        return replace(draft, embedding=embedding, embedding_model=model)
+            return self._merge(access, found.same, draft, now)
+        except VersionConflictError:
+            return None
+        except NotFoundError:
+            if found.same is None:
+                raise  # the agent may not write here; else what was to be merged into went away
+            return None
 
     def _write_new(self, access: Access, draft: MemoryDraft, found: Found, now: datetime) -> Inserted:
         written = self._memories.insert(access, replace(draft, links=found.links), now=now)

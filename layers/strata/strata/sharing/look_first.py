@@ -4,16 +4,26 @@ Candidates are live memories of the same collection and type whose calibrated si
 that the agent may read. Which of them says the same is decided pair by pair; what cannot be proven equal stays apart.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from strata.model.memories import Hit, Memory
-from strata.ports import Access, MemoryDraft
-from strata.sharing.index import UNKNOWN, Indexes
+from strata.model.memories import Memory
+from strata.ports import Access, CollectionView, MemoryDraft
+from strata.sharing.index import Indexes
 
-Search = Callable[[Access, MemoryDraft, int, float], list[Hit]]
-"""(access, draft, top k, least calibrated score) → what is stored beside it and the agent may read, best first."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What is stored beside a text, and the agent may read; best first."""
+
+    memories: Sequence[Memory]
+    as_of: int | None = None
+    """Where the change counter stood of the collection that was looked into; None if that is not known."""
+
+
+Search = Callable[[Access, MemoryDraft, int, float, CollectionView | None], Beside]
+"""(access, draft, top k, least calibrated score, state of the collection if that is known already) → beside it."""
 
 
 class Verdict(Protocol):
@@ -36,8 +46,8 @@ class Found:
 
     same: Memory | None
     links: tuple[tuple[str, str], ...]
-    as_of: int = UNKNOWN
-    """Where the index stood that was looked into."""
+    as_of: int | None = None
+    """Where the collection's change counter stood."""
 
 
 class LookFirst:
@@ -53,22 +63,22 @@ class LookFirst:
         self._top_k = top_k
         self._indexes = indexes
 
-    def __call__(self, access: Access, draft: MemoryDraft) -> Found:
-        """Return what a draft repeats and what it is close to."""
+    def __call__(self, access: Access, draft: MemoryDraft, view: CollectionView | None = None) -> Found:
+        """Return what a draft repeats and what it is close to; ``view``: the collection's state, if it is known."""
         same: Memory | None = None
         links: list[tuple[str, str]] = []
-        for old in [hit.memory for hit in self._search(access, draft, self._top_k, self._similarity)]:
+        beside = self._search(access, draft, self._top_k, self._similarity, view)
+        for old in beside.memories:
             kind = str(self._decide(old.content, draft.content).kind)
             if kind == "merge" and same is None and _interchangeable(old, draft, access):
                 same = old
             else:
                 links.append((old.memory_id, RELATIONS.get(kind, CLOSE)))
-        as_of = UNKNOWN if self._indexes is None else self._indexes.stands_at(access.tenant, draft.collection)
-        return Found(same=same, links=tuple(links), as_of=as_of)
+        return Found(same=same, links=tuple(links), as_of=beside.as_of)
 
     def wrote(self, memory: Memory, found: Found) -> None:
         """Spare the search that comes next reading a memory that was written after a look."""
-        if self._indexes is not None:
+        if self._indexes is not None and found.as_of is not None:
             self._indexes.wrote(memory, found.as_of)
 
 

@@ -21,12 +21,11 @@ from strata.ranking.ranked import Candidate, ranked
 from strata.ranking.shelf import Shelf, Tag
 from strata.ranking.vectors import numpy_is_there
 from strata.sharing.index import EPISODE, CollectionIndex, Indexes
+from strata.sharing.look_first import Beside
 from strata.sharing.settled import ReadHit, settled
 
 SPARE = 6
 """Candidates ranked beyond the hits that are wanted, at first; four times as many in each further round."""
-SPARE_ALIKE = 2
-"""The same where what is like a text is looked for: how close a candidate is hardly changes when it is read."""
 GROWTH = 4
 MOST_READ = 2_000
 """Refused candidates that one search puts up with: rights changed since the index was told, or it was not told."""
@@ -51,8 +50,6 @@ class _Ask:
     mode: SearchMode
     mixes: tuple[Mix, ...] = (FACTS, EPISODES)
     """What is searched: sentences, turns, or both."""
-    alike_from: float | None = None
-    """The score from which on what is stored is like the text; None where a question is answered."""
 
     def shelves(self, indexes: Mapping[str, CollectionIndex], mix: Mix) -> list[Shelf]:
         """Return what the agent may search and a mix is for."""
@@ -108,27 +105,38 @@ class SearchLibrary:
         notes = (SEMANTIC_UNAVAILABLE,) if lacks_meaning else ()
         return ProviderHits(hits=tuple(found.hit for found in hits), notes=notes)
 
-    def similar(self, access: Access, draft: MemoryDraft, top_k: int, threshold: float) -> list[Hit]:
+    def similar(
+        self, access: Access, draft: MemoryDraft, top_k: int, threshold: float, view: CollectionView | None = None
+    ) -> Beside:
         """Return memories of the collection and type of one about to be stored that are close to it.
 
         Repeats are included. Scores are on the scale of stored texts against each other, where paraphrases reach 0.85.
-        The collection is looked into for the product itself, so that looking is never a refusal; what is found is what
-        the agent may read.
+        They are as they stood at ``view`` (read here if it is not given): whoever writes on the strength of them says
+        so, and the write fails if the collection changed. Nobody asked to read, so nothing is refused.
         """
+        known = self._still(access, draft, view)
+        if known is None:
+            return Beside(memories=())
         is_known = draft.embedding_model == self._embedder.name and numpy_is_there()
         vector = draft.embedding if is_known else None
         query = self._query(access, draft.content, vector, frozenset(), passage=True)
-        product = Access(tenant=access.tenant, agent_id=access.agent_id, system=True)
-        views = self._store.view(product, [draft.collection], now=self._clock.now())
-        ask = _Ask(
-            access=access,
-            views=views,
-            memory_types=[draft.memory_type],
-            query=query,
-            mode=SearchMode.HYBRID,
-            alike_from=threshold,
-        )
-        return [found.hit for found in self._hits(ask, top_k, threshold)]
+        with self.indexes.current(access.tenant, {draft.collection: known}) as indexes:
+            index = indexes[draft.collection]
+            found = [
+                candidate
+                for shelf in index.shelves({draft.memory_type}.intersection(known.readable_types))
+                for candidate in alike(shelf, query, self._embedder.background, least=threshold, limit=top_k)
+                if candidate.score >= threshold
+            ]
+            memories = [memory for one in found if (memory := index.memory(one.memory_id)) is not None]
+        return Beside(memories=memories, as_of=known.change_seq)
+
+    def _still(self, access: Access, draft: MemoryDraft, view: CollectionView | None) -> CollectionView | None:
+        """Return the state of a draft's collection, read anew if the index of this process knows of later changes."""
+        if view is not None and self.indexes.stands_at(access.tenant, draft.collection) <= view.change_seq:
+            return view
+        now = self._clock.now()
+        return self._store.opening(access, draft.collection, model="", text_hash="", now=now).view
 
     def _query(
         self, access: Access, text: str, vector: bytes | None, tags: frozenset[Tag], *, passage: bool = False
@@ -161,7 +169,7 @@ class SearchLibrary:
     def _hits(self, ask: _Ask, wanted: int, threshold: float) -> list[ReadHit]:
         """Read candidates until as many as wanted may be seen, or there are no more."""
         hits: list[ReadHit] = []
-        limit, seen = wanted + (SPARE if ask.alike_from is None else SPARE_ALIKE), 0
+        limit, seen = wanted + SPARE, 0
         while seen < MOST_READ:
             candidates = self._candidates(ask, limit)
             good = [found for found in candidates if found.hit.score >= threshold]
@@ -183,13 +191,7 @@ class SearchLibrary:
 
     def _found(self, ask: _Ask, indexes: Mapping[str, CollectionIndex], mix: Mix, limit: int) -> list[Candidate]:
         shelves, background = ask.shelves(indexes, mix), self._embedder.background
-        if ask.alike_from is None:
-            return ranked(shelves, ask.query, mix, ask.mode, background, limit=limit)
-        return [
-            candidate
-            for shelf in shelves
-            for candidate in alike(shelf, ask.query, background, least=ask.alike_from, limit=limit)
-        ]
+        return ranked(shelves, ask.query, mix, ask.mode, background, limit=limit)
 
     def _allowed(self, ask: _Ask, found: Sequence[ReadHit]) -> list[ReadHit]:
         """Return those that the agent may see now, as they stand now.

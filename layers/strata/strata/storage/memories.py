@@ -1,5 +1,6 @@
 """The memory store on SQL. Every change is one transaction: counter, memory, version, links, one audit event."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +17,7 @@ from strata.storage.memory_queries import memories, stored
 from strata.storage.memory_reads import MemoryReads, is_layer
 from strata.storage.memory_rows import edit_key, first_memory, first_version, memory_of, next_version
 from strata.storage.memory_types import SqlTypeStore
-from strata.storage.memory_writes import make_collection, take_turn, write_first, write_next
+from strata.storage.memory_writes import first_change_seq, make_collection, take_turn, write_first, write_next
 from strata.storage.quarantine import release
 from strata.storage.refusals import record_refusal
 from strata.storage.rights import bypasses, parameters
@@ -40,6 +41,7 @@ class SqlMemoryStore(MemoryReads):
         Raises:
             NotFoundError: the agent may not write there.
             ConflictError: the id belongs to a memory of another collection.
+            VersionConflictError: the collection changed since the draft's ``as_of``.
             UnknownMemoryTypeError: no such type.
         """
         memory_type = self._type(draft.memory_type)
@@ -47,7 +49,8 @@ class SqlMemoryStore(MemoryReads):
             written = self._try_insert(access, draft, memory_type, now)
             if written is None and is_layer(draft.collection):
                 self._database.write(lambda c: make_collection(c, access.tenant, draft.collection, now))
-                written = self._try_insert(access, draft, memory_type, now)
+                as_of = None if draft.as_of is None else first_change_seq(now)  # if nobody has written there since
+                written = self._try_insert(access, replace(draft, as_of=as_of), memory_type, now)
         except self._database.taken:
             return self._already_there(access, draft, now)
         return written or self._refuse_insert(access, draft.collection, now)
@@ -78,7 +81,7 @@ class SqlMemoryStore(MemoryReads):
     def _insert(
         self, connection: Connection, access: Access, draft: MemoryDraft, memory_type: MemoryType, now: datetime
     ) -> Written | None:
-        if not take_turn(connection, access, draft.collection, now, draft.memory_type):
+        if not take_turn(connection, access, draft.collection, now, draft.memory_type, as_of=draft.as_of):
             return None
         memory = first_memory(draft, access.tenant, access.agent_id, now)
         if memory.is_live(now) and draft.fingerprint and draft.memory_type not in REPEATABLE_TYPES:

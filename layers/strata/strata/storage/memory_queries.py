@@ -39,7 +39,7 @@ from strata.storage.rights import (
     unexpired,
 )
 from strata.storage.statements import Statement
-from strata.storage.tables import collections, memory_table, memory_versions, registrations
+from strata.storage.tables import collections, embeddings, memory_table, memory_versions, registrations
 
 Types = tuple[MemoryType, ...]
 Wanted = Literal["one", "many", "any", "about", "standing", "behind", "changed", "twin"]
@@ -113,6 +113,19 @@ def versions(types: Types, *, bypass: bool) -> Statement:
 @lru_cache(maxsize=16)
 def view(places: int, *, bypass: bool) -> Statement:
     """Return the query for the counters of collections, whether the agent may read them, and the types it may."""
+    return Statement(_view(places, bypass=bypass))
+
+
+@lru_cache(maxsize=2)
+def opening(*, bypass: bool) -> Statement:
+    """Return the query for the same of one collection, and the vector kept of a text."""
+    kept = embeddings.c
+    of_model, of_text = bindparam("of_model", type_=kept.model.type), bindparam("of_text", type_=kept.text_hash.type)
+    vector = select(kept.vector).where(kept.model == of_model, kept.text_hash == of_text)
+    return Statement(_view(1, bypass=bypass).add_columns(vector.scalar_subquery().label("vector")))
+
+
+def _view(places: int, *, bypass: bool) -> Select[Any]:
     counters = collections.c
     query = select(
         counters.name,
@@ -122,7 +135,7 @@ def view(places: int, *, bypass: bool) -> Statement:
         registrations.c.memory_types.label("declared_types"),
         and_(true(), may("read", bypass=bypass)).self_group().label("allowed"),
     ).outerjoin(registrations, and_(*registration_of_agent()))
-    return Statement(query.where(counters.tenant == TENANT, counters.name.in_(listed(places, Id(COLLECTION_BYTES)))))
+    return query.where(counters.tenant == TENANT, counters.name.in_(listed(places, Id(COLLECTION_BYTES))))
 
 
 def _short(memory_type: MemoryType) -> FromClause:

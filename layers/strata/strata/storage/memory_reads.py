@@ -9,7 +9,7 @@ from sqlalchemy import select
 from strata.errors import NotFoundError, UnknownMemoryTypeError
 from strata.model.memories import CollectionKind, Memory, MemoryType, MemoryVersion, collection_kind
 from strata.policy.names import agent_layer
-from strata.ports import Access, CollectionView
+from strata.ports import Access, CollectionView, Opening
 from strata.storage import memory_queries
 from strata.storage.engine import Database
 from strata.storage.memory_checks import listed_parameters, parted, places_for, present_versions
@@ -86,6 +86,20 @@ class MemoryReads:
             if name not in allowed and name not in empty and (name in states or is_layer(name)):
                 record_refusal(self._database, access, name, "", "read", now)
         return allowed | empty
+
+    def opening(self, access: Access, collection: str, *, model: str, text_hash: str, now: datetime) -> Opening:
+        """Return the state of a collection, and the vector kept of a text, for an insert; one statement.
+
+        The vector of a text is not looked for where there is no collection yet.
+        """
+        query = memory_queries.opening(bypass=bypasses(access))
+        listed = listed_parameters([collection], 1)
+        rows = self._rows(query, parameters(access, now, of_model=model, of_text=text_hash, **listed))
+        if not rows:
+            is_implied = _is_implied(access, collection)
+            return Opening(view=self._empty_view() if is_implied else None, is_complete=False)
+        (row,) = rows
+        return Opening(view=self._view(row) if row["allowed"] else None, vector=row["vector"])
 
     def changes(self, tenant: str, collection: str, after_seq: int) -> list[Memory]:
         """Return every memory changed after ``after_seq`` (any status), with embeddings, for an index."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, and_, bindparam, delete, insert, select, update
 
+from strata.errors import VersionConflictError
 from strata.model.events import NewEvent
 from strata.model.memories import ChangeKind, Memory, MemoryStatus, MemoryVersion, collection_kind
 from strata.model.quarantine import Review
@@ -39,23 +40,42 @@ EVENT_KINDS = {
 }
 
 
-@lru_cache(maxsize=4)
-def _turn(*, bypass: bool, typed: bool) -> Statement:
+@lru_cache(maxsize=8)
+def _turn(*, bypass: bool, typed: bool, looked: bool) -> Statement:
     wanted_type = bindparam("of_type", type_=Id()) if typed else None
     turn = update(collections).where(collections.c.tenant == TENANT, collections.c.name == COLLECTION)
     turn = turn.where(may("write", bypass=bypass, memory_type=wanted_type))
+    if looked:
+        turn = turn.where(collections.c.change_seq == bindparam("as_of"))
     return Statement(turn.values(change_seq=collections.c.change_seq + 1))
 
 
 def take_turn(
-    connection: Connection, access: Access, collection: str, now: datetime, memory_type: str | None = None
+    connection: Connection,
+    access: Access,
+    collection: str,
+    now: datetime,
+    memory_type: str | None = None,
+    *,
+    as_of: int | None = None,
 ) -> bool:
-    """Raise the collection's change counter and hold its row; False if it is absent or not the agent's to write."""
+    """Raise the collection's change counter and hold its row; False if it is absent or not the agent's to write.
+
+    Raises:
+        VersionConflictError: the counter does not stand at ``as_of``.
+    """
     bypass, typed = bypasses(access), memory_type is not None
     values: dict[str, Any] = {"in_tenant": access.tenant} if bypass else parameters(access, now)
     if typed and not bypass:
         values["of_type"] = memory_type
-    met, _ = _turn(bypass=bypass, typed=typed).run(connection, in_collection=collection, **values)
+    if as_of is not None:
+        turn = _turn(bypass=bypass, typed=typed, looked=True)
+        met, _ = turn.run(connection, in_collection=collection, as_of=as_of, **values)
+        if met:
+            return True
+    met, _ = _turn(bypass=bypass, typed=typed, looked=False).run(connection, in_collection=collection, **values)
+    if met and as_of is not None:
+        raise VersionConflictError(fields={"collection": collection})
     return met == 1
 
 
@@ -65,12 +85,8 @@ def make_collection(connection: Connection, tenant: str, name: str, now: datetim
 
 
 def default_policy(tenant: str, name: str, now: datetime) -> dict[str, Any]:
-    """Return the column values of a collection that is open to whom its layer belongs.
-
-    Counters start at the clock's milliseconds, so that a collection which is removed and made again never repeats a
-    number that an index may still remember.
-    """
-    start = int(now.timestamp() * 1_000)
+    """Return the column values of a collection that is open to whom its layer belongs."""
+    start = first_change_seq(now)
     return {
         "tenant": tenant,
         "name": name,
@@ -84,6 +100,14 @@ def default_policy(tenant: str, name: str, now: datetime) -> dict[str, Any]:
         "created_at": now,
         "updated_at": now,
     }
+
+
+def first_change_seq(now: datetime) -> int:
+    """Return where the counters of a collection start that is made now: at the clock's milliseconds.
+
+    So one which is removed and made again never repeats a number that an index may still remember.
+    """
+    return int(now.timestamp() * 1_000)
 
 
 def write_first(
