@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
+from strata import config
+from strata.clock import FakeClock
 from strata.errors import ConflictError, NotFoundError, VersionConflictError
 from strata.model.memories import AccessPolicy, ChangeKind, Collection, CollectionKind
 from strata.policy.digests import text_digest
 from strata.ports import MemoryDraft, MemoryEdit, Opening
-from strata.storage.engine import Database
+from strata.storage.engine import Database, open_database
 from strata.storage.vectors import SqlVectorStore
+from tests.doubles.driver import FailingDriver
 from tests.fakes.library import Shelf
 
 TYPES = ("user_preference", "episode")
@@ -189,3 +192,31 @@ def test_who_may_not_write_is_told_so_whatever_changed(shelf: Shelf) -> None:
     )
     with pytest.raises(NotFoundError):
         shelf.memories.insert(shelf.access("stranger"), draft, now=shelf.clock.now())
+
+
+def test_an_insert_whose_commit_was_not_answered_is_done_once(shelf: Shelf, database_url: str) -> None:
+    insert(shelf, "one")
+    if shelf.database.dialect == "sqlite":
+        pytest.skip("a file's COMMIT is always answered")
+    driver = FailingDriver()
+    opened_again: Database = open_database(config.Database(url=database_url, pool_size=2), FakeClock())
+    driver.install(opened_again.engine)
+    failing = Shelf(opened_again, shelf.clock, shelf.tenant)
+    seen = opened(shelf, "cook").view
+    assert seen is not None
+    failing.types.all()
+    draft = MemoryDraft(
+        memory_id=f"{shelf.tenant}-two",
+        collection="user:u",
+        memory_type="user_preference",
+        content="two",
+        fingerprint="two",
+        said_at=shelf.clock.now(),
+        as_of=seen.change_seq,
+    )
+    before = shelf.kinds()
+    driver.lose_the_answer_to("COMMIT")
+    written = failing.memories.insert(failing.access("cook"), draft, now=shelf.clock.now())
+    opened_again.close()
+    assert (written.memory.memory_id, written.memory.version) == (draft.memory_id, 1)
+    assert shelf.kinds() == [*before, "memory.inserted"]

@@ -1,7 +1,10 @@
 """The pure rules of the library: names, lives, keys, rights, and which change wins."""
 
+import unicodedata
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from uuid import RFC_4122, UUID
 
 import pytest
 from hypothesis import given
@@ -11,7 +14,15 @@ from strata.errors import ValidationError, VersionConflictError
 from strata.model.memories import ChangeKind, Collection, CollectionKind, ConflictPolicy, Registration
 from strata.policy import keys
 from strata.policy.access import default_collection, effective, exceeds
-from strata.policy.names import checked_collection, checked_id, checked_text, checked_type_name, derived_id, joined_key
+from strata.policy.names import (
+    checked_collection,
+    checked_id,
+    checked_text,
+    checked_type_name,
+    derived_id,
+    fresh_id,
+    joined_key,
+)
 from strata.policy.retention import MAX_TTL_SECONDS, checked_instant, checked_ttl, expiry
 from strata.policy.versions import is_conflict
 
@@ -64,6 +75,41 @@ def test_joined_keys_never_collide(one: list[str], other: list[str]) -> None:
 
 def test_a_separator_inside_an_id_joins_to_another_key() -> None:
     assert joined_key("a:b", "c") != joined_key("a", "b:c")
+
+
+@given(st.datetimes(min_value=datetime(1970, 1, 2), max_value=datetime(9_999, 12, 30)))  # noqa: DTZ001 (zone follows)
+def test_a_new_id_is_a_uuid_that_sorts_by_time(naive: datetime) -> None:
+    now = naive.replace(tzinfo=UTC)
+    name, later = fresh_id(now), fresh_id(now + timedelta(milliseconds=1))
+    made = UUID(name)
+    assert (made.version, made.variant, made.hex) == (7, RFC_4122, name)
+    assert abs(made.int // 2**80 - now.timestamp() * 1_000) <= 1
+    assert name[:12] <= later[:12]
+
+
+def test_new_ids_differ() -> None:
+    names = {fresh_id(NOW) for _ in range(10_000)}
+    assert len(names) == 10_000
+    assert len({name[:13] for name in names}) == 1
+    for place in (13, *range(17, 32)):
+        assert len({name[place] for name in names}) == 16
+
+
+def test_ids_and_texts_refuse_the_same_characters_as_ever() -> None:
+    for code in range(0x11000):
+        is_control = unicodedata.category(chr(code)) in {"Cc", "Cs"}
+        assert _is_refused(checked_id, chr(code)) is is_control, code
+        assert _is_refused(lambda text, field: checked_text(text, field, limit=9), chr(code)) is (
+            code == 0 or 0xD800 <= code <= 0xDFFF
+        ), code
+
+
+def _is_refused(check: Callable[[str, str], str], text: str) -> bool:
+    try:
+        check(text, "field")
+    except ValidationError:
+        return True
+    return False
 
 
 # --- lives

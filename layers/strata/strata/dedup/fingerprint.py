@@ -53,11 +53,12 @@ def canonical(text: str) -> str:
     if _SHORTENED.search(folded):
         for found, replacement in _CONTRACTIONS:
             folded = found.sub(replacement, folded)
+        folded = tidied(folded)
     for _ in range(_MOST_PASSES):
-        text = tidied(spell_out_numbers(folded))
-        if text == folded:
+        spelled = spell_out_numbers(folded)
+        if spelled == folded:
             break
-        folded = text  # a number found may set another one free
+        folded = tidied(spelled)  # a number found may set another one free
     return folded
 
 

@@ -111,7 +111,7 @@ def _month_day(month: str, day: str, year: str | None) -> str:
 
 _Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
-_DATED = pattern(rf"\d|\b(?:{_MONTH})\b")
+_DATED = pattern(rf"\b(?:{_MONTH})(?![a-z])|\d{{4}}[-/]\d|\d月\d")
 _CHINESE_FIGURE = pattern("[零〇一二两三四五六七八九十百千万亿俩半号满]")
 _ENGLISH_FIGURE = pattern(
     rf"\b(?:{'|'.join(_CARDINALS)}|{'|'.join(_ORDINALS)}|half|quarter|dozen|twice|once|an hour|fortnight|couple)\b"

@@ -18,6 +18,7 @@ class Query:
     folded: str
     terms: tuple[str, ...]
     dates: tuple[NamedDate, ...]
+    """Asked for; a stored text asks for none."""
     dense_script: bool
     vector: bytes | None = None
     passage: bool = False
@@ -43,7 +44,7 @@ def prepared(
     return Query(
         folded=folded,
         terms=terms(text)[:MOST_TERMS],
-        dates=named_dates(folded),
+        dates=() if passage else named_dates(folded),
         dense_script=is_dense(text),
         vector=vector,
         passage=passage,

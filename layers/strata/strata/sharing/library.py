@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from uuid import uuid4
 
 from strata import config
 from strata.clock import Clock
@@ -12,7 +11,7 @@ from strata.errors import NotFoundError, UnknownMemoryTypeError, VersionConflict
 from strata.model.memories import ChangeKind, Memory, MemoryType, MemoryVersion
 from strata.model.quarantine import Review
 from strata.policy.digests import text_digest
-from strata.policy.names import checked_collection, checked_id, checked_text
+from strata.policy.names import checked_collection, checked_id, checked_text, fresh_id
 from strata.ports import Access, MemoryDraft, MemoryEdit, MemoryStore, TypeStore, Written
 from strata.sharing.edits import edit_of, merging
 from strata.sharing.look_first import Found, LookFirst
@@ -76,7 +75,7 @@ class Library:
         """
         now = self._clock.now()
         memory_type = self._type(unit.memory_type)
-        memory_id = unit.memory_id or uuid4().hex
+        memory_id = unit.memory_id or fresh_id(now)
         draft = draft_of(unit, checked_collection(collection), memory_type, memory_id, self._settings, now)
         if review is not None:
             return self._insert(access, replace(draft, review=review), now)
@@ -163,10 +162,11 @@ class Library:
         found = Found(same=None, links=())
         for _look in range(LOOKS):
             found = self._look_first(access, draft, view)
-            if (inserted := self._written(access, replace(draft, as_of=found.as_of), found, now)) is not None:
+            looked = replace(draft, links=found.links, as_of=found.as_of)
+            if (inserted := self._written(access, looked, found, now)) is not None:
                 return inserted
             view = None
-        return self._write_new(access, draft, found, now)
+        return self._write_new(access, replace(draft, links=found.links), found, now)
 
     def _written(self, access: Access, draft: MemoryDraft, found: Found, now: datetime) -> Inserted | None:
         """Write what was found to be written; None if it is outdated."""
@@ -182,7 +182,7 @@ class Library:
             return None
 
     def _write_new(self, access: Access, draft: MemoryDraft, found: Found, now: datetime) -> Inserted:
-        written = self._memories.insert(access, replace(draft, links=found.links), now=now)
+        written = self._memories.insert(access, draft, now=now)
         if written.created:
             self._look_first.wrote(written.memory, found)
         status = InsertStatus.INSERTED if written.created else InsertStatus.UNCHANGED

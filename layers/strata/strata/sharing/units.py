@@ -123,6 +123,8 @@ def _says_something(character: str) -> bool:
 
 def checked_metadata(metadata: Mapping[str, object], limits: config.Library) -> JsonObject:
     """Return tags: any key in any language, JSON values. Raises ValidationError."""
+    if not metadata:
+        return {}
     if len(metadata) > limits.max_tags:
         raise ValidationError(f"metadata may have {limits.max_tags} keys.", fields={"field": "metadata"})
     for key in metadata:

@@ -53,6 +53,10 @@ class SqlMemoryStore(MemoryReads):
                 written = self._try_insert(access, replace(draft, as_of=as_of), memory_type, now)
         except self._database.taken:
             return self._already_there(access, draft, now)
+        except VersionConflictError:
+            if self._stored_one(access, draft.collection, draft.memory_id) is None:
+                raise
+            return self._already_there(access, draft, now)  # by a COMMIT whose answer was lost, or a repeat
         return written or self._refuse_insert(access, draft.collection, now)
 
     def edit(self, access: Access, collection: str, edit: MemoryEdit, *, now: datetime) -> Written:

@@ -102,9 +102,11 @@ class Insert:
         converters = self._for(connection.dialect)
         mark = "?" if connection.dialect.name == "sqlite" else "%s"
         one = f"({', '.join([mark] * len(self._columns))})"
-        values = tuple(
-            _converted(value, convert) for row in rows for value, convert in zip(row, converters, strict=True)
-        )
+        values = [
+            value if convert is None or value is None else convert(value)
+            for row in rows
+            for value, convert in zip(row, converters, strict=True)
+        ]
         text = (
             self._head + ", ".join([one] * len(rows)) + (self._unless_taken(connection.dialect) if self._once else "")
         )
