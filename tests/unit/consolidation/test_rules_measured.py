@@ -1,12 +1,12 @@
 """How well the rule judge does on sentences written for it: precision and recall per type, and for safety apart.
 
 The patterns were written with the ``dev`` sentences before them; the weights were learned from ``dev`` and ``train``,
-from ``more`` and ``told`` (told indirectly, colloquially, of others, and what only looks like it), and all but those of
-words alone from ``talk`` (small talk), too. Nothing was learned from the ``heldout`` sentences, nor from those of
-``unseen``, which were written later, a quarter of them long messages with at most one fact in them, nor from those of
-``blind``, ``fresh`` and ``sealed``, which were written without knowing the patterns: indirect, corrected in
-mid-sentence, about somebody else, in chatter. From which share of belief on a fact is kept was chosen by the totals of
-all but ``sealed``, so that only those tell how well it does on others.
+from ``more``, ``told`` and ``wide`` (told indirectly, colloquially, of others, in chatter, and what only looks like
+it), and all but those of words alone from ``talk`` (small talk), too. Nothing was learned from the ``heldout``
+sentences, nor from those of ``unseen``, which were written later, a quarter of them long messages with at most one fact
+in them, nor from those of ``blind``, ``fresh``, ``sealed`` and ``final``, which were written without knowing the
+patterns: indirect, corrected in mid-sentence, about somebody else, in chatter. From which share of belief on a fact is
+kept was chosen by the totals of all but ``final``, so that only those tell how well it does on others.
 """
 
 import hashlib
@@ -32,47 +32,49 @@ from tests.fakes.ledger import message
 SENTENCES = Path(__file__).resolve().parents[2] / "data" / "judged_sentences.jsonl"
 SAID = datetime(2026, 3, 9, 4, tzinfo=UTC)
 SAFETY, ALL = "safety facts", "all"
-TESTED = ("heldout", "unseen", "blind", "fresh", "sealed")
-EVERY = {"dev", "train", "talk", "more", "told"}
+TESTED = ("heldout", "unseen", "blind", "fresh", "sealed", "final")
+EVERY = {"dev", "train", "talk", "more", "told", "wide"}
 Judging = Callable[..., list[Candidate]]
 Floors = Mapping[str, tuple[float, float]]
 
 # (precision, recall), just below what is measured.
 WORDS_FLOORS: Floors = {
-    SAFETY: (0.86, 0.79),
-    "user_preference": (0.84, 0.58),
-    "rejection_reason": (0.83, 0.51),
-    "adopted_decision": (0.78, 0.58),
-    "temporary_constraint": (0.81, 0.63),
+    SAFETY: (0.89, 0.79),
+    "user_preference": (0.86, 0.70),
+    "rejection_reason": (0.92, 0.51),
+    "adopted_decision": (0.90, 0.66),
+    "temporary_constraint": (0.87, 0.67),
     "collaboration_rule": (0.99, 0.99),
-    "task_experience": (0.92, 0.72),
-    "price_alert": (0.88, 0.66),
-    "shopping_list": (0.65, 0.55),
-    "substitute_record": (0.49, 0.60),
-    ALL: (0.87, 0.69),
+    "task_experience": (0.98, 0.72),
+    "price_alert": (0.99, 0.66),
+    "shopping_list": (0.77, 0.60),
+    "substitute_record": (0.85, 0.71),
+    ALL: (0.88, 0.70),
 }
 MEANING_FLOORS: Floors = {
-    SAFETY: (0.92, 0.91),
+    SAFETY: (0.95, 0.91),
     "user_preference": (0.91, 0.78),
-    "rejection_reason": (0.81, 0.72),
-    "adopted_decision": (0.83, 0.55),
-    "temporary_constraint": (0.78, 0.76),
+    "rejection_reason": (0.92, 0.74),
+    "adopted_decision": (0.95, 0.60),
+    "temporary_constraint": (0.89, 0.88),
     "collaboration_rule": (0.99, 0.99),
     "task_experience": (0.92, 0.77),
-    "price_alert": (0.99, 0.91),
-    "shopping_list": (0.77, 0.82),
-    "substitute_record": (0.46, 0.60),
-    ALL: (0.91, 0.82),
+    "price_alert": (0.99, 0.99),
+    "shopping_list": (0.88, 0.93),
+    "substitute_record": (0.84, 0.66),
+    ALL: (0.92, 0.82),
 }
 
-UNSEEN_FLOORS: Floors = {SAFETY: (0.88, 0.94), "adopted_decision": (0.78, 0.78), ALL: (0.86, 0.88)}
-UNSEEN_MEANING_FLOORS: Floors = {SAFETY: (0.94, 0.95), "adopted_decision": (0.88, 0.80), ALL: (0.91, 0.91)}
-BLIND_FLOORS: Floors = {SAFETY: (0.90, 0.82), "user_preference": (0.80, 0.58), ALL: (0.88, 0.81)}
-BLIND_MEANING_FLOORS: Floors = {SAFETY: (0.91, 0.83), "user_preference": (0.80, 0.66), ALL: (0.91, 0.86)}
-FRESH_FLOORS: Floors = {SAFETY: (0.84, 0.82), ALL: (0.84, 0.77)}
-FRESH_MEANING_FLOORS: Floors = {SAFETY: (0.89, 0.91), ALL: (0.89, 0.86)}
-SEALED_FLOORS: Floors = {SAFETY: (0.86, 0.83), ALL: (0.89, 0.84)}
-SEALED_MEANING_FLOORS: Floors = {SAFETY: (0.88, 0.88), ALL: (0.89, 0.90)}
+UNSEEN_FLOORS: Floors = {SAFETY: (0.90, 0.94), "adopted_decision": (0.78, 0.90), ALL: (0.87, 0.91)}
+UNSEEN_MEANING_FLOORS: Floors = {SAFETY: (0.95, 0.96), "adopted_decision": (0.94, 0.86), ALL: (0.91, 0.92)}
+BLIND_FLOORS: Floors = {SAFETY: (0.94, 0.85), "user_preference": (0.86, 0.77), ALL: (0.90, 0.85)}
+BLIND_MEANING_FLOORS: Floors = {SAFETY: (0.92, 0.87), "user_preference": (0.90, 0.85), ALL: (0.91, 0.87)}
+FRESH_FLOORS: Floors = {SAFETY: (0.88, 0.89), ALL: (0.89, 0.82)}
+FRESH_MEANING_FLOORS: Floors = {SAFETY: (0.92, 0.93), ALL: (0.91, 0.88)}
+SEALED_FLOORS: Floors = {SAFETY: (0.89, 0.88), ALL: (0.92, 0.86)}
+SEALED_MEANING_FLOORS: Floors = {SAFETY: (0.96, 0.88), ALL: (0.93, 0.91)}
+FINAL_FLOORS: Floors = {SAFETY: (0.87, 0.82), ALL: (0.81, 0.81)}
+FINAL_MEANING_FLOORS: Floors = {SAFETY: (0.91, 0.93), ALL: (0.86, 0.91)}
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,7 @@ def test_on_the_sentences_it_was_written_with() -> None:
         ("blind", BLIND_FLOORS),
         ("fresh", FRESH_FLOORS),
         ("sealed", SEALED_FLOORS),
+        ("final", FINAL_FLOORS),
     ],
 )
 def test_on_sentences_nothing_was_learned_from_without_an_embedding_model(split: str, floors: Floors) -> None:
@@ -199,6 +202,7 @@ def test_on_sentences_nothing_was_learned_from_without_an_embedding_model(split:
         ("blind", BLIND_MEANING_FLOORS),
         ("fresh", FRESH_MEANING_FLOORS),
         ("sealed", SEALED_MEANING_FLOORS),
+        ("final", FINAL_MEANING_FLOORS),
     ],
 )
 def test_on_sentences_nothing_was_learned_from_with_the_bundled_embedding_model(split: str, floors: Floors) -> None:

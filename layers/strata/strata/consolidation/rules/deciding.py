@@ -22,17 +22,19 @@ class Bars:
     """One that a rule found."""
     find: float
     """One that no rule found."""
-    surer: Mapping[str, float]
-    """The same for beliefs that much else looks like."""
+    find_of: Mapping[str, float]
+    """The same for single beliefs; more is asked for those that much else looks like."""
 
 
-BY_WORDS = Bars(keep=0.3, find=0.45, surer={"decision": 0.5})
-BY_MEANING = Bars(keep=0.6, find=0.46, surer={"like": 0.62, "household": 0.62, "taboo": 0.62, "safety": 0.6})
+SAFETY = "safety"
+BY_WORDS = Bars(keep=0.3, find=0.45, find_of={"decision": 0.5, SAFETY: 0.5})
+BY_MEANING = Bars(
+    keep=0.6, find=0.34, find_of={"like": 0.58, "household": 0.58, "taboo": 0.58, SAFETY: 0.6, "experience": 0.2}
+)
 SMALL_TALK = 0.6
 """Unless a model that has also seen small talk believes this much that it is nothing but that."""
 FIND_UNKNOWN = 0.65
 """What would always be delivered and no word that the lexicon knows speaks for, is kept from this one on."""
-SAFETY = "safety"
 IN_SO_MANY_WORDS = (".allergy.plain", ".allergy.explicit")
 LIKE_SMALL_TALK = frozenset({"decision", SAFETY})
 """The beliefs that praise, thanks and tales are taken for."""
@@ -148,7 +150,7 @@ def _bars(opinion: Opinion) -> Bars:
 def _least(unit: Unit, belief: str, opinion: Opinion) -> float:
     """The share from which on a fact of this belief is found."""
     bars = _bars(opinion)
-    find = bars.surer.get(belief, bars.find)
+    find = bars.find_of.get(belief, bars.find)
     if belief not in STANDING or any(character in _TELLING for character in unit.words):
         return find
     return find if belief != SAFETY and _NO.search(unit.words) else max(find, FIND_UNKNOWN)
