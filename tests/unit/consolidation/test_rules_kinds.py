@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from strata.consolidation.rules import judge
-from strata.consolidation.rules.deciding import FIND_UNKNOWN, verdicts
+from strata.consolidation.rules.deciding import FIND_UNKNOWN, may_be_learned, verdicts
 from strata.consolidation.rules.lexicon import code
 from strata.consolidation.rules.names import names_in
 from strata.consolidation.rules.units import Unit, units
-from strata.consolidation.rules.weighing import Opinion
+from strata.consolidation.rules.weighing import NOTHING, Opinion
 from strata.model.memories import Candidate
 from tests.fakes.ledger import message
 
@@ -190,6 +190,20 @@ def test_a_plain_statement_is_not_taken_for_anything_else(text: str, moods: str)
 )
 def test_courage_and_favours_are_no_facts(text: str) -> None:
     assert kept(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("Gonna keep pushing, won't let anything hold me back", False),
+        ("Won't let my asthma hold me back", True),
+        ("Smoke gives me a wheeze", True),
+    ],
+)
+def test_courage_is_no_danger_unless_it_names_one(text: str, *, may: bool) -> None:
+    unit = first(text)
+    sure = Opinion({"safety": 1.0, NOTHING: 0.0}, "safety", {}, by_meaning=True)
+    assert may_be_learned(unit, "safety", sure) is may
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ BY_MEANING = Bars(
 )
 SMALL_TALK = 0.6
 """Unless a model that has also seen small talk believes this much that it is nothing but that."""
-FIND_UNKNOWN = 0.65
+FIND_UNKNOWN = 0.8
 """What would always be delivered and no word that the lexicon knows speaks for, is kept from this one on."""
 IN_SO_MANY_WORDS = (".allergy.plain", ".allergy.explicit")
 LIKE_SMALL_TALK = frozenset({"decision", SAFETY})
@@ -54,7 +54,7 @@ SUPPOSED = frozenset({"hypothetical", "hearsay"})
 """*If I so much as touch latex*, *the doctor says I must not*: these moods stand with facts as well."""
 SLIGHT = 0.01
 REASONS = 4
-RESOLVES = frozenset({"taboo", "decision", "like", "household"})
+RESOLVES = frozenset({"taboo", "decision", "like", "household", SAFETY})
 """What courage is taken for."""
 _KEEPS_GOING = re.compile(
     r"\b(?:won't|will not|not (?:gonna|going to)|never|don't|can't|wouldn't) (?:ever |gonna )?"
@@ -130,7 +130,7 @@ def may_be_learned(unit: Unit, belief: str, opinion: Opinion | None = None) -> b
         return False
     if belief in WISHES and _ASKS_A_FAVOUR.match(unit.text):
         return False
-    if belief in RESOLVES and _KEEPS_GOING.search(unit.text):
+    if belief in RESOLVES and _KEEPS_GOING.search(unit.text) and not (belief == SAFETY and _tells(unit)):
         return False
     if opinion is not None and _is_sure(opinion, belief):
         return True
@@ -151,9 +151,14 @@ def _least(unit: Unit, belief: str, opinion: Opinion) -> float:
     """The share from which on a fact of this belief is found."""
     bars = _bars(opinion)
     find = bars.find_of.get(belief, bars.find)
-    if belief not in STANDING or any(character in _TELLING for character in unit.words):
+    if belief not in STANDING or _tells(unit):
         return find
     return find if belief != SAFETY and _NO.search(unit.words) else max(find, FIND_UNKNOWN)
+
+
+def _tells(unit: Unit) -> bool:
+    """Tell whether a word that the lexicon knows speaks for what is always delivered."""
+    return any(character in _TELLING for character in unit.words)
 
 
 def _learned(unit: Unit, opinion: Opinion) -> list[Verdict]:
