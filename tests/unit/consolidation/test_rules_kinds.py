@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from strata.consolidation.rules import judge
-from strata.consolidation.rules.deciding import FIND_UNKNOWN, may_be_learned, verdicts
+from strata.consolidation.rules.deciding import BY_WORDS, may_be_learned, verdicts
 from strata.consolidation.rules.lexicon import code
 from strata.consolidation.rules.names import names_in
 from strata.consolidation.rules.units import Unit, units
@@ -135,11 +135,11 @@ def believed(belief: str, share: float) -> Opinion:
 
 
 def test_a_standing_fact_that_no_known_word_speaks_for_needs_more_belief() -> None:
-    belief = "taboo"
+    belief, least = "taboo", BY_WORDS.find_unknown
     vague, plain = first("It was such a colorful evening"), first("It was such an evening with oysters")
-    assert not verdicts(vague, believed(belief, FIND_UNKNOWN - 0.05))
-    assert verdicts(vague, believed(belief, FIND_UNKNOWN + 0.05))
-    assert verdicts(plain, believed(belief, FIND_UNKNOWN - 0.05))
+    assert not verdicts(vague, believed(belief, least - 0.05))
+    assert verdicts(vague, believed(belief, least + 0.05))
+    assert verdicts(plain, believed(belief, least - 0.05))
 
 
 @pytest.mark.parametrize(

@@ -24,17 +24,20 @@ class Bars:
     """One that no rule found."""
     find_of: Mapping[str, float]
     """The same for single beliefs; more is asked for those that much else looks like."""
+    find_unknown: float
+    """One that would always be delivered, and that no word which the lexicon knows speaks for."""
 
 
 SAFETY = "safety"
-BY_WORDS = Bars(keep=0.3, find=0.45, find_of={"decision": 0.5, SAFETY: 0.5})
+BY_WORDS = Bars(keep=0.3, find=0.45, find_of={"decision": 0.5, SAFETY: 0.5}, find_unknown=0.65)
 BY_MEANING = Bars(
-    keep=0.6, find=0.34, find_of={"like": 0.58, "household": 0.58, "taboo": 0.58, SAFETY: 0.6, "experience": 0.2}
+    keep=0.6,
+    find=0.34,
+    find_of={"like": 0.58, "household": 0.58, "taboo": 0.58, SAFETY: 0.6, "experience": 0.2},
+    find_unknown=0.8,
 )
 SMALL_TALK = 0.6
 """Unless a model that has also seen small talk believes this much that it is nothing but that."""
-FIND_UNKNOWN = 0.8
-"""What would always be delivered and no word that the lexicon knows speaks for, is kept from this one on."""
 IN_SO_MANY_WORDS = (".allergy.plain", ".allergy.explicit")
 LIKE_SMALL_TALK = frozenset({"decision", SAFETY})
 """The beliefs that praise, thanks and tales are taken for."""
@@ -153,7 +156,7 @@ def _least(unit: Unit, belief: str, opinion: Opinion) -> float:
     find = bars.find_of.get(belief, bars.find)
     if belief not in STANDING or _tells(unit):
         return find
-    return find if belief != SAFETY and _NO.search(unit.words) else max(find, FIND_UNKNOWN)
+    return find if belief != SAFETY and _NO.search(unit.words) else max(find, bars.find_unknown)
 
 
 def _tells(unit: Unit) -> bool:
