@@ -15,13 +15,14 @@ from strata.model.memories import ChangeKind, Collection, CollectionKind, Confli
 from strata.policy import keys
 from strata.policy.access import default_collection, effective, exceeds
 from strata.policy.names import (
+    CHANCE_BITS,
     checked_collection,
     checked_id,
     checked_text,
     checked_type_name,
     derived_id,
-    fresh_id,
     joined_key,
+    timed_id,
 )
 from strata.policy.retention import MAX_TTL_SECONDS, checked_instant, checked_ttl, expiry
 from strata.policy.versions import is_conflict
@@ -80,19 +81,17 @@ def test_a_separator_inside_an_id_joins_to_another_key() -> None:
 @given(st.datetimes(min_value=datetime(1970, 1, 2), max_value=datetime(9_999, 12, 30)))  # noqa: DTZ001 (zone follows)
 def test_a_new_id_is_a_uuid_that_sorts_by_time(naive: datetime) -> None:
     now = naive.replace(tzinfo=UTC)
-    name, later = fresh_id(now), fresh_id(now + timedelta(milliseconds=1))
+    name, later = timed_id(now, 0), timed_id(now + timedelta(milliseconds=1), 2**CHANCE_BITS - 1)
     made = UUID(name)
     assert (made.version, made.variant, made.hex) == (7, RFC_4122, name)
     assert abs(made.int // 2**80 - now.timestamp() * 1_000) <= 1
     assert name[:12] <= later[:12]
 
 
-def test_new_ids_differ() -> None:
-    names = {fresh_id(NOW) for _ in range(10_000)}
-    assert len(names) == 10_000
-    assert len({name[:13] for name in names}) == 1
-    for place in (13, *range(17, 32)):
-        assert len({name[place] for name in names}) == 16
+@given(st.integers(0, 2**CHANCE_BITS - 1), st.integers(0, 2**CHANCE_BITS - 1))
+def test_ids_of_one_moment_differ_as_chance_does(one: int, other: int) -> None:
+    assert (timed_id(NOW, one) == timed_id(NOW, other)) is (one == other)
+    assert UUID(timed_id(NOW, one)).variant == RFC_4122
 
 
 def test_ids_and_texts_refuse_the_same_characters_as_ever() -> None:

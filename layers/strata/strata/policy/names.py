@@ -7,7 +7,6 @@ lets a line break part the names of a stored list and a unit separator part the 
 import hashlib
 import json
 import re
-import secrets
 from datetime import datetime
 
 from strata.errors import ValidationError
@@ -15,6 +14,8 @@ from strata.model.memories import CollectionKind, collection_kind
 
 MAX_ID_CHARS = 128
 MAX_TAG_CHARS = 256
+CHANCE_BITS = 74
+"""Of an id made by us."""
 _TYPE_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _SEPARATOR = "\x1f"
 _NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -70,13 +71,12 @@ def derived_id(*parts: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def fresh_id(now: datetime) -> str:
-    """Return a new id of 32 hex digits: a UUID of version 7 (RFC 9562), milliseconds first.
+def timed_id(now: datetime, chance: int) -> str:
+    """Return an id of 32 hex digits: a UUID of version 7 (RFC 9562), milliseconds first, then chance.
 
     What is written together stands together in every index, and a database changes few pages instead of many.
     """
     milliseconds = int(now.timestamp() * 1_000) & (1 << 48) - 1
-    chance = secrets.randbits(74)
     return f"{milliseconds:012x}7{chance >> 62:03x}{1 << 63 | chance & (1 << 62) - 1:016x}"
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from secrets import randbits
 
 from strata import config
 from strata.clock import Clock
@@ -11,7 +12,7 @@ from strata.errors import NotFoundError, UnknownMemoryTypeError, VersionConflict
 from strata.model.memories import ChangeKind, Memory, MemoryType, MemoryVersion
 from strata.model.quarantine import Review
 from strata.policy.digests import text_digest
-from strata.policy.names import checked_collection, checked_id, checked_text, fresh_id
+from strata.policy.names import CHANCE_BITS, checked_collection, checked_id, checked_text, timed_id
 from strata.ports import Access, MemoryDraft, MemoryEdit, MemoryStore, TypeStore, Written
 from strata.sharing.edits import edit_of, merging
 from strata.sharing.look_first import Found, LookFirst
@@ -75,7 +76,7 @@ class Library:
         """
         now = self._clock.now()
         memory_type = self._type(unit.memory_type)
-        memory_id = unit.memory_id or fresh_id(now)
+        memory_id = unit.memory_id or timed_id(now, randbits(CHANCE_BITS))
         draft = draft_of(unit, checked_collection(collection), memory_type, memory_id, self._settings, now)
         if review is not None:
             return self._insert(access, replace(draft, review=review), now)
