@@ -19,10 +19,10 @@ from tests.fakes.library import Shelf
 TYPES = ("user_preference", "episode")
 
 
-def insert(
+def drafted(
     shelf: Shelf, name: str, *, collection: str = "user:u", memory_type: str = "user_preference", **more: Any
-) -> None:
-    draft = MemoryDraft(
+) -> MemoryDraft:
+    return MemoryDraft(
         memory_id=f"{shelf.tenant}-{name}",
         collection=collection,
         memory_type=memory_type,
@@ -30,7 +30,10 @@ def insert(
         said_at=shelf.clock.now(),
         **{"content": name, **more},
     )
-    shelf.memories.insert(shelf.admin, draft, now=shelf.clock.now())
+
+
+def insert(shelf: Shelf, name: str, **more: Any) -> None:
+    shelf.memories.insert(shelf.admin, drafted(shelf, name, **more), now=shelf.clock.now())
 
 
 def versions(shelf: Shelf, agent: str, *names: str, types: tuple[str, ...] = TYPES) -> dict[str, int]:
@@ -181,15 +184,7 @@ def test_who_may_not_write_is_told_so_whatever_changed(shelf: Shelf) -> None:
         actor="admin",
         now=shelf.clock.now(),
     )
-    draft = MemoryDraft(
-        memory_id=f"{shelf.tenant}-one",
-        collection="household",
-        memory_type="user_preference",
-        content="one",
-        fingerprint="one",
-        said_at=shelf.clock.now(),
-        as_of=1,
-    )
+    draft = drafted(shelf, "one", collection="household", as_of=1)
     with pytest.raises(NotFoundError):
         shelf.memories.insert(shelf.access("stranger"), draft, now=shelf.clock.now())
 
@@ -205,15 +200,7 @@ def test_an_insert_whose_commit_was_not_answered_is_done_once(shelf: Shelf, data
     seen = opened(shelf, "cook").view
     assert seen is not None
     failing.types.all()
-    draft = MemoryDraft(
-        memory_id=f"{shelf.tenant}-two",
-        collection="user:u",
-        memory_type="user_preference",
-        content="two",
-        fingerprint="two",
-        said_at=shelf.clock.now(),
-        as_of=seen.change_seq,
-    )
+    draft = drafted(shelf, "two", as_of=seen.change_seq)
     before = shelf.kinds()
     driver.lose_the_answer_to("COMMIT")
     written = failing.memories.insert(failing.access("cook"), draft, now=shelf.clock.now())

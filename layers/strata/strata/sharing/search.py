@@ -26,6 +26,8 @@ from strata.sharing.settled import ReadHit, settled
 
 SPARE = 6
 """Candidates ranked beyond the hits that are wanted, at first; four times as many in each further round."""
+SPARE_ALIKE = 2
+"""The same where what is like a text is looked for: the first ranking of candidates is rough."""
 GROWTH = 4
 MOST_READ = 2_000
 """Refused candidates that one search puts up with: rights changed since the index was told, or it was not told."""
@@ -125,10 +127,12 @@ class SearchLibrary:
             found = [
                 candidate
                 for shelf in index.shelves({draft.memory_type}.intersection(known.readable_types))
-                for candidate in alike(shelf, query, self._embedder.background, least=threshold, limit=top_k)
+                for candidate in alike(
+                    shelf, query, self._embedder.background, least=threshold, limit=top_k + SPARE_ALIKE
+                )
                 if candidate.score >= threshold
             ]
-            memories = [memory for one in found if (memory := index.memory(one.memory_id)) is not None]
+            memories = [memory for one in found[:top_k] if (memory := index.memory(one.memory_id)) is not None]
         return Beside(memories=memories, as_of=known.change_seq)
 
     def _still(self, access: Access, draft: MemoryDraft, view: CollectionView | None) -> CollectionView | None:
