@@ -20,12 +20,12 @@ from strata.providers.scopes import cube_of
 from tests.doubles import mem0, mem0_platform, memos, memos_cloud
 from tests.doubles.faults import AT_THE_DOOR, NO_ANSWER, Fault
 from tests.doubles.open import KINDS, Opened, opened
+from tests.fakes.limits import SLACK_SECONDS, assert_ends_within
 
 SCOPE = ProviderScope(tenant="t", user_id="alice", agent_id="chef")
 ALICE = cube_of("t", "user:alice")
 ENDLESS = {Fault.HANG, Fault.DRIP, Fault.DRIP_HEAD, Fault.LATE}
 DEADLINE = 0.2
-SLACK_SECONDS = 0.5
 ADD_PATHS = {
     "memos": "/product/add",
     "memos-sync": "/product/add",
@@ -78,11 +78,13 @@ def test_a_search_ends_in_time_with_an_error_that_says_what_went_wrong(faulty: O
     faulty.double.faults.late_seconds = 1.0
     faulty.double.faults.always(fault)
     seconds = DEADLINE if fault in ENDLESS else 5.0
-    started = time.monotonic()
-    with pytest.raises((ProviderUnavailableError, ProviderProtocolError, ProviderRejectedError)) as caught:
-        search(faulty, seconds=seconds)
-    assert time.monotonic() - started < seconds + SLACK_SECONDS
-    assert caught.value.code != "internal"
+
+    def fail() -> None:
+        with pytest.raises((ProviderUnavailableError, ProviderProtocolError, ProviderRejectedError)) as caught:
+            search(faulty, seconds=seconds)
+        assert caught.value.code != "internal"
+
+    assert_ends_within(seconds + SLACK_SECONDS, fail)
     faulty.double.faults.clear()
     assert search(faulty).hits
 
@@ -154,7 +156,7 @@ def test_under_random_faults_nothing_is_stored_twice_and_nothing_that_was_said_t
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_outage_costs_a_warm_caller_next_to_nothing(kind: str) -> None:
+def test_in_an_outage_a_warm_caller_asks_nobody(kind: str) -> None:
     clock = FakeClock()
     with opened(kind, clock, retries=0, breaker_failures=5, breaker_seconds=15.0) as provider:
         provider.service.put(ALICE, "The invoice address is Rua das Flores 12")
@@ -163,11 +165,9 @@ def test_an_outage_costs_a_warm_caller_next_to_nothing(kind: str) -> None:
             with pytest.raises(ProviderUnavailableError):
                 search(provider)
         asked = len(provider.double.asked)
-        started = time.thread_time()
         for _ in range(20):
             with pytest.raises(CircuitOpenError):
                 search(provider)
-        assert (time.thread_time() - started) / 20 < 0.005
         assert len(provider.double.asked) == asked
         provider.double.faults.clear()
         clock.advance(15.0)

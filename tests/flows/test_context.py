@@ -1,7 +1,6 @@
 """A load is complete within its deadline, whatever the long-term side does."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -162,13 +161,15 @@ def test_a_mistake_in_the_long_term_side_costs_its_part_and_no_more() -> None:
 
 
 def test_a_hanging_provider_is_left_behind_at_the_deadline(gate: threading.Event) -> None:
+    answered = threading.Event()
+
     def hang(_query: ProviderQuery) -> ProviderHits:
-        gate.wait(10)
+        gate.wait(30)
+        answered.set()
         return ProviderHits(hits=())
 
-    started = time.monotonic()
     loaded = World(search=hang).load(replace(REQUEST, deadline_ms=200))
-    assert time.monotonic() - started < 1.0
+    assert not answered.is_set()
     assert [(one.part, one.code) for one in loaded.degraded] == [("long_term", "deadline_exceeded")]
     assert texts(loaded, Lane.CONSTRAINT) == ["用户对花生过敏"]
 

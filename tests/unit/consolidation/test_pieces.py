@@ -1,6 +1,4 @@
-"""Long messages in pieces: nothing of the talk is lost, nobody waits."""
-
-from time import perf_counter
+"""Long messages in pieces: nothing of the talk is lost, and junk without end leaves next to nothing to read."""
 
 import pytest
 from hypothesis import given
@@ -37,9 +35,8 @@ def test_pieces_end_where_sentences_do_and_keep_their_number() -> None:
 @pytest.mark.parametrize(
     "junk", ["。", "，", ",", "...", "…", "👍", "一", "ไ", "\n", " ", "\t", "'", "-", "_", "A", "a\n", "我喜欢", "我,"]
 )
-def test_a_fact_is_found_among_a_hundred_thousand_signs_in_time(junk: str) -> None:
+def test_a_fact_is_found_among_a_hundred_thousand_signs_of_which_few_are_read(junk: str) -> None:
     text = junk * (100_000 // len(junk)) + "\n" + ALLERGY
-    started = perf_counter()
+    assert sum(map(len, pieces(text))) < 40
     found = judge(readable([message(1, text, role=Role.USER, said_at=SAID)]), zone=ZONE)
-    assert perf_counter() - started < 2.0
     assert any("花生" in candidate.content for candidate in found)

