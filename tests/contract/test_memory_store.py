@@ -100,8 +100,9 @@ def test_an_id_is_unique_in_its_tenant_whatever_type_and_collection(shelf: Shelf
 
 def test_an_equal_fact_is_returned_instead_of_a_second_one(insert: Insert) -> None:
     first = insert()
-    second = insert("m2")
-    assert (second.created, second.memory.memory_id) == (False, first.memory.memory_id)
+    for unproven in ({}, {"is_first": True}):  # by no look
+        second = insert("m2", **unproven)
+        assert (second.created, second.memory.memory_id) == (False, first.memory.memory_id)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +129,14 @@ def test_a_fact_is_new_again_when_the_old_one_is_gone(insert: Insert, edit: Edit
     insert()
     edit(ChangeKind.DELETE)
     assert insert("m2").created
+
+
+def test_what_was_said_again_since_is_not_replaced_by_what_was_said_before(insert: Insert, edit: Edit) -> None:
+    said = insert().memory.said_at
+    edit(ChangeKind.RENEW, said_at=said + timedelta(hours=2))
+    late = edit(ChangeKind.SUPERSEDE, superseded_by="m2", unless_said_after=said + timedelta(hours=1))
+    assert (late.created, late.memory.status, late.memory.superseded_by) == (False, MemoryStatus.ACTIVE, None)
+    assert edit(ChangeKind.SUPERSEDE, superseded_by="m2", unless_said_after=said + timedelta(hours=2)).created
 
 
 def test_a_write_never_makes_a_type(insert: Insert) -> None:

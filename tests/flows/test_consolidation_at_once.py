@@ -83,6 +83,40 @@ def test_what_was_overtaken_is_history_with_what_took_its_place(url: str) -> Non
     assert every["用户喜欢吃辣"].superseded_by == every["用户不喜欢吃辣"].memory_id
 
 
+def test_what_is_replaced_while_it_is_repeated_does_not_come_back_beside_what_was_said_later(url: str) -> None:
+    """A run decides between the insert of another one and its retiring of what it replaces, and writes behind both."""
+    is_added, is_decided, is_retired = threading.Event(), threading.Event(), threading.Event()
+
+    def replacing(step: str) -> None:
+        if step.startswith("added"):
+            is_added.set()
+            assert is_decided.wait(60)
+
+    def repeating(step: str) -> None:
+        if step == "plan":
+            is_decided.set()
+            assert is_retired.wait(60)
+
+    first = Rig(url=url)
+    clock, hour = first.clock, timedelta(hours=1)
+    first.settle("偏好：用户不喜欢吃辣", session="first", at=clock.now() - 3 * hour)
+    replacer, repeater = (Rig(url=url, clock=clock, on_step=on_step) for on_step in (replacing, repeating))
+    replacer.say("偏好：用户喜欢吃辣", session="last", at=clock.now() - hour)
+    repeater.say("偏好：用户不喜欢吃辣", session="between", at=clock.now() - 2 * hour)
+    runs = replacer.end("last"), repeater.end("between")
+    threads = [
+        threading.Thread(target=rig.deliver, args=(run,)) for rig, run in zip((replacer, repeater), runs, strict=True)
+    ]
+    threads[0].start()
+    assert is_added.wait(60)
+    threads[1].start()
+    threads[0].join(60)
+    is_retired.set()
+    threads[1].join(60)
+    assert [first.state(run).state for run in runs] == [RunState.SUCCEEDED] * 2
+    assert first.contents() == ["用户喜欢吃辣"]
+
+
 def test_whichever_writes_first(url: str) -> None:
     for number in range(ROUNDS):
         twins = Twins(url, tenant=f"home-{number}")

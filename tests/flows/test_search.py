@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,33 @@ def test_a_look_with_an_older_state_than_the_index_has_reads_it_again(shelf: Sea
     beside = shelf.searching.similar(cook, draft, 5, 0.9, seen)
     assert (len(beside.memories), beside.as_of) == (2, seen.change_seq + 1)
     assert shelf.loads == loads
+
+
+def test_a_look_tells_whether_a_fact_is_the_first_of_its_kind_whoever_may_read_it(shelf: Searched) -> None:
+    cook, told = shelf.access("cook"), shelf.draft("new", "green tea")
+
+    def is_first(draft: MemoryDraft = told) -> bool:
+        return shelf.searching.similar(cook, draft, 5, 0.9).is_first
+
+    assert is_first()
+    shelf.keep("here", "green tea", policy=AccessPolicy(read_agents=("adviser",)))
+    shelf.keep("there", "green tea", user_id="v")
+    assert not is_first()
+    assert is_first(replace(told, memory_type="price_alert"))
+    assert is_first(shelf.draft("other", "black tea"))
+    shelf.change("here", ChangeKind.UPDATE, content="black tea", fingerprint=fingerprint("black tea"))
+    assert not is_first()
+    shelf.change("there", ChangeKind.DELETE)
+    assert is_first()
+    assert not is_first(shelf.draft("other", "black tea"))
+
+
+def test_an_equal_fact_that_the_agent_may_not_read_is_not_written_twice(shelf: Searched) -> None:
+    closed = AccessPolicy(read_agents=("adviser",))
+    shelf.keep("here", "green tea", policy=closed)
+    unit = NewUnit(memory_type="user_preference", content="green tea", policy=closed)
+    inserted = shelf.own_library().insert(shelf.access("cook"), LAYER, unit)
+    assert (inserted.status, inserted.memory.memory_id) == (InsertStatus.UNCHANGED, f"{shelf.tenant}-here")
 
 
 def test_what_is_kept_of_a_text_is_not_embedded_again(shelf: Searched) -> None:

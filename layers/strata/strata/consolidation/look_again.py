@@ -34,15 +34,14 @@ class LookAgain:
         """Hold the memories ``written`` by ``run`` against what others changed since the plan looked."""
         for collection, seen in plan.seen.items() if written else ():
             changed = self._store.changes(run.tenant, collection, seen)
-            theirs = self._readable(run, [memory for memory in changed if memory.memory_id not in written], now)
+            theirs = self._readable(run, _others(changed, plan, now).difference(written), now)
             ours = [memory for memory in changed if memory.memory_id in written and memory.is_live(now)]
             for one, other in _pairs(ours, theirs):
                 self._settle(run, one, other, now)
 
-    def _readable(self, run: Run, changed: Sequence[Memory], now: datetime) -> list[Memory]:
+    def _readable(self, run: Run, memory_ids: Collection[str], now: datetime) -> list[Memory]:
         """What the run's agent may read of it: anything else must not decide what becomes of its own."""
-        live = [memory.memory_id for memory in changed if memory.is_live(now)]
-        return self._store.get_many(access_of(run), live, now=now) if live else []
+        return self._store.get_many(access_of(run), sorted(memory_ids), now=now) if memory_ids else []
 
     def _settle(self, run: Run, one: Memory, other: Memory, now: datetime) -> None:
         earlier, later = sorted((one, other), key=_order)
@@ -57,16 +56,28 @@ class LookAgain:
             memory_id=memory.memory_id,
             change=ChangeKind.SUPERSEDE,
             superseded_by=successor.memory_id,
+            unless_said_after=max(memory.said_at, successor.said_at),
             reason=f"written at the same time; {reason}",
             run_id=run.run_id,
             key=derived_id(successor.memory_id, "overtakes", memory.memory_id),
         )
         try:
-            self._store.edit(access_of(run), memory.collection, edit, now=now)
+            written = self._store.edit(access_of(run), memory.collection, edit, now=now)
         except NotFoundError:
             logger.info("commit.already_retired", extra={"run_id": run.run_id, "memory_id": memory.memory_id})
         else:
-            count("WrittenAtTheSameTime")
+            if written.created:
+                count("WrittenAtTheSameTime")
+
+
+def _others(changed: Sequence[Memory], plan: Plan, now: datetime) -> set[str]:
+    """Return what is live of the changed, and what took the place of a memory that the plan was about to repeat.
+
+    That one may be older than the plan, which found both: it was written, and the other not yet retired.
+    """
+    repeated = {write.repeats for write in plan.writes}
+    successors = {memory.superseded_by for memory in changed if memory.memory_id in repeated and memory.superseded_by}
+    return successors.union(memory.memory_id for memory in changed if memory.is_live(now))
 
 
 def _pairs(ours: Sequence[Memory], theirs: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:

@@ -79,12 +79,12 @@ class NativeWrites:
 
         What was said again since the plan was made, and later than its successor, stays: looking again settles it.
         """
-        said_later = self._said_later(hold, write, now) if replaced_by else set()
-        for old in (old for old in write.replaces if replaced_by and old not in said_later):
+        for old in write.replaces if replaced_by else ():
             edit = MemoryEdit(
                 memory_id=old,
                 change=ChangeKind.SUPERSEDE,
                 superseded_by=replaced_by,
+                unless_said_after=write.said_at,
                 reason=write.reason,
                 run_id=hold.run.run_id,
                 key=f"{write.key}:retire",
@@ -137,10 +137,6 @@ class NativeWrites:
                 return written.memory
             same = written.memory.memory_id
         raise NotFoundError
-
-    def _said_later(self, hold: Hold, write: PlannedWrite, now: datetime) -> set[str]:
-        found = self._store.get_many(access_of(hold.run), write.replaces, now=now)
-        return {memory.memory_id for memory in found if memory.said_at > write.said_at}
 
     def _is_overtaken(self, hold: Hold, collection: str, memory_id: str) -> bool:
         """Tell whether a memory was superseded since the plan was made. What somebody deleted stays away."""

@@ -91,8 +91,18 @@ def _difference(
     if not only_left and not only_right:
         return _NONE
     if only_left and only_right and min(only_left) > min(only_right):  # found one by one: always from the same side
-        turned = _difference(right, right_context, left, left_context)
+        turned = _explained(only_right, only_left, right_context, left_context, left | right)
         return Difference(left=turned.right, right=turned.left)
+    return _explained(only_left, only_right, left_context, right_context, left | right)
+
+
+def _explained(
+    only_left: set[str],
+    only_right: set[str],
+    left_context: frozenset[str],
+    right_context: frozenset[str],
+    said: frozenset[str],
+) -> Difference:
     shared = left_context & right_context
     _drop_compounds(only_left, only_right, shared)
     _drop_compounds(only_right, only_left, shared)
@@ -102,7 +112,7 @@ def _difference(
     _drop_open_hours(only_right, only_left)
     only_left = _unexplained(only_left, shared | right_context & _MARKS)
     only_right = _unexplained(only_right, shared | left_context & _MARKS)
-    if "-" in shared and _is_one_taboo(only_left, only_right, left | right):
+    if "-" in shared and _is_one_taboo(only_left, only_right, said):
         only_left, only_right = set(), set()
     return Difference(left=frozenset(only_left), right=frozenset(only_right))
 

@@ -67,6 +67,8 @@ class MemoryDraft:
     """The decision that lets a text in quarantine be written; made in the same transaction."""
     as_of: int | None = None
     """Where the collection's change counter stood when its writer looked what is there; None if nobody looked."""
+    is_first: bool = False
+    """Whether the look found no memory of its type with its fingerprint, whoever may read it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,8 @@ class MemoryEdit:
     reason: str = ""
     rolled_back_to: int | None = None
     superseded_by: str | None = None
+    unless_said_after: datetime | None = None
+    """The memory stays as it is if it was said, or said again, after this instant."""
     run_id: str | None = None
     key: str = ""
     sources: tuple[Source, ...] = ()
@@ -157,7 +161,8 @@ class MemoryStore(Protocol):
     def edit(self, access: Access, collection: str, edit: MemoryEdit, *, now: datetime) -> Written:
         """Apply a change as a new version, under the collection's conflict policy.
 
-        A change that changes nothing writes nothing. New content without an embedding leaves the memory without one.
+        A change that changes nothing, or comes too late, writes nothing. New content without an embedding leaves the
+        memory without one.
 
         Raises:
             NotFoundError: absent, expired, or not writable for this agent.

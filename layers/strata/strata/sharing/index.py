@@ -38,6 +38,8 @@ class CollectionIndex:
         self._dimensions = 0
         self._shelves: dict[str, Shelf] = {}
         self._memories: dict[str, Memory] = {}
+        self._said: dict[tuple[str, str], int] = {}
+        """How many memories have a type and a fingerprint."""
         self._change_seq = 0
         self._purged_seq = 0
         self._written: list[Memory] = []
@@ -56,6 +58,10 @@ class CollectionIndex:
         """Return a memory as it was when the index was last brought up to date, without its vector; None if absent."""
         return self._memories.get(memory_id)
 
+    def has(self, memory_type: str, fingerprint: str) -> bool:
+        """Tell whether a memory of a type has a fingerprint, readable or not, run out or not."""
+        return (memory_type, fingerprint) in self._said
+
     def bring_up_to(self, view: CollectionView, store: MemoryStore, key: Key, embedder: Embedder) -> None:
         """Apply what changed since the last time; start over where rows went without a trace.
 
@@ -63,7 +69,8 @@ class CollectionIndex:
         """
         is_behind = view.purged_seq != self._purged_seq or view.change_seq < self._change_seq
         if is_behind or self._dimensions != embedder.dimensions:
-            self._shelves, self._memories, self._change_seq, self._written = {}, {}, 0, []
+            self._shelves, self._memories, self._said = {}, {}, {}
+            self._change_seq, self._written = 0, []
             self._dimensions = embedder.dimensions
         if view.change_seq > self._change_seq:
             is_own = view.change_seq - self._change_seq == len(self._written)
@@ -84,9 +91,17 @@ class CollectionIndex:
         old = self._memories.pop(memory.memory_id, None)
         if old is not None:
             self._shelves[old.memory_type].drop(memory.memory_id)
+            self._count(old, -1)
         if memory.status is MemoryStatus.ACTIVE:
             self._shelf(memory.memory_type).put(entry_of(memory, model))
+            self._count(memory, 1)
             self._memories[memory.memory_id] = replace(memory, embedding=None)
+
+    def _count(self, memory: Memory, more: int) -> None:
+        key = memory.memory_type, memory.fingerprint
+        number = self._said.pop(key, 0) + more
+        if number:
+            self._said[key] = number
 
     def _shelf(self, memory_type: str) -> Shelf:
         if memory_type not in self._shelves:

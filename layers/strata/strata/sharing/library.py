@@ -163,7 +163,7 @@ class Library:
         found = Found(same=None, links=())
         for _look in range(LOOKS):
             found = self._look_first(access, draft, view)
-            looked = replace(draft, links=found.links, as_of=found.as_of)
+            looked = replace(draft, links=found.links, as_of=found.as_of, is_first=found.is_first)
             if (inserted := self._written(access, looked, found, now)) is not None:
                 return inserted
             view = None

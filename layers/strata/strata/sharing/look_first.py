@@ -20,6 +20,8 @@ class Beside:
     memories: Sequence[Memory]
     as_of: int | None = None
     """Where the change counter stood of the collection that was looked into; None if that is not known."""
+    is_first: bool = False
+    """Whether nothing stored has the type and the fingerprint, whoever may read it."""
 
 
 Search = Callable[[Access, MemoryDraft, int, float, CollectionView | None], Beside]
@@ -48,6 +50,8 @@ class Found:
     links: tuple[tuple[str, str], ...]
     as_of: int | None = None
     """Where the collection's change counter stood."""
+    is_first: bool = False
+    """Whether nothing stored has its type and fingerprint."""
 
 
 class LookFirst:
@@ -74,7 +78,7 @@ class LookFirst:
                 same = old
             else:
                 links.append((old.memory_id, RELATIONS.get(kind, CLOSE)))
-        return Found(same=same, links=tuple(links), as_of=beside.as_of)
+        return Found(same=same, links=tuple(links), as_of=beside.as_of, is_first=beside.is_first)
 
     def wrote(self, memory: Memory, found: Found) -> None:
         """Spare the search that comes next reading a memory that was written after a look."""

@@ -133,7 +133,8 @@ class SearchLibrary:
                 if candidate.score >= threshold
             ]
             memories = [memory for one in found[:top_k] if (memory := index.memory(one.memory_id)) is not None]
-        return Beside(memories=memories, as_of=known.change_seq)
+            is_first = not index.has(draft.memory_type, draft.fingerprint)
+        return Beside(memories=memories, as_of=known.change_seq, is_first=is_first)
 
     def _still(self, access: Access, draft: MemoryDraft, view: CollectionView | None) -> CollectionView | None:
         """Return the state of a draft's collection, read anew if the index of this process knows of later changes."""

@@ -5,14 +5,13 @@ each carries the hash of its predecessor. Repositories append last in their tran
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, select, update
 
 from strata.model.events import AuditEvent, NewEvent
-from strata.policy.digests import FIRST_HASH, event_hash
+from strata.policy.digests import FIRST_HASH, event_hash_of
 from strata.storage.engine import Database
 from strata.storage.inserts import insert_missing
 from strata.storage.rights import TENANT
@@ -56,19 +55,18 @@ def _locked_head(connection: Connection, tenant: str) -> tuple[int, str]:
 
 
 def _chained(tenant: str, seq: int, previous: str, event: NewEvent, now: datetime) -> AuditEvent:
-    unhashed = AuditEvent(
-        tenant=tenant,
-        seq=seq,
-        kind=event.kind,
-        actor=event.actor,
-        collection=event.collection,
-        memory_id=event.memory_id,
-        detail=event.detail,
-        at=now,
-        previous_hash=previous,
-        hash="",
-    )
-    return replace(unhashed, hash=event_hash(unhashed))
+    values: dict[str, Any] = {
+        "tenant": tenant,
+        "seq": seq,
+        "kind": event.kind,
+        "actor": event.actor,
+        "collection": event.collection,
+        "memory_id": event.memory_id,
+        "detail": event.detail,
+        "at": now,
+        "previous_hash": previous,
+    }
+    return AuditEvent(**values, hash=event_hash_of(values))
 
 
 def _values(event: AuditEvent) -> list[Any]:

@@ -88,7 +88,7 @@ class SqlMemoryStore(MemoryReads):
         if not take_turn(connection, access, draft.collection, now, draft.memory_type, as_of=draft.as_of):
             return None
         memory = first_memory(draft, access.tenant, access.agent_id, now)
-        if memory.is_live(now) and draft.fingerprint and draft.memory_type not in REPEATABLE_TYPES:
+        if memory.is_live(now) and _may_repeat(draft):
             twins = stored((memory_type,), "twin").records(connection, **_twin(access, draft, now))
             if twins:
                 twin = memory_of(twins[0])
@@ -141,7 +141,7 @@ class SqlMemoryStore(MemoryReads):
         edit: MemoryEdit,
         now: datetime,
     ) -> Written:
-        if not changes_something(memory, edit):
+        if _comes_too_late(memory, edit) or not changes_something(memory, edit):
             release(connection, edit.review, memory, now, written=False)
             return Written(memory=memory, created=False)
         conflict = is_conflict(edit.change, present=memory.version, expected=edit.expected_version, policy=policy)
@@ -181,6 +181,16 @@ class SqlMemoryStore(MemoryReads):
 
     def _table(self, memory_type: str) -> Table:
         return memory_table(self._type(memory_type).table)
+
+
+def _comes_too_late(memory: Memory, edit: MemoryEdit) -> bool:
+    return edit.unless_said_after is not None and memory.said_at > edit.unless_said_after
+
+
+def _may_repeat(draft: MemoryDraft) -> bool:
+    """Tell whether a memory that says the same may be there; its turn was taken as of the look that found none."""
+    is_known_to_be_first = draft.is_first and draft.as_of is not None
+    return bool(draft.fingerprint) and draft.memory_type not in REPEATABLE_TYPES and not is_known_to_be_first
 
 
 def _twin(access: Access, draft: MemoryDraft, now: datetime) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from strata.model.memories import (
     MemoryVersion,
     Source,
 )
-from strata.policy.digests import memory_digest, version_digest
+from strata.policy.digests import memory_digest, memory_digest_of, version_digest_of
 from strata.ports import MemoryDraft, MemoryEdit
 
 Row = Mapping[str, Any] | RowMapping
@@ -84,34 +84,34 @@ def edit_key(key: str) -> str | None:
 
 def first_memory(draft: MemoryDraft, tenant: str, author: str, now: datetime) -> Memory:
     """Return the memory that a draft becomes."""
-    return sealed(
-        Memory(
-            tenant=tenant,
-            memory_id=draft.memory_id,
-            collection=draft.collection,
-            memory_type=draft.memory_type,
-            agent_id=author,
-            content=draft.content,
-            metadata=draft.metadata,
-            policy=draft.policy,
-            ttl_seconds=draft.ttl_seconds,
-            status=MemoryStatus.SUPERSEDED if draft.superseded_by else MemoryStatus.ACTIVE,
-            standing=draft.standing,
-            safety=draft.safety,
-            importance=draft.importance,
-            said_at=draft.said_at,
-            created_at=now,
-            updated_at=now,
-            expires_at=draft.expires_at,
-            superseded_by=draft.superseded_by,
-            fingerprint=draft.fingerprint,
-            run_id=draft.run_id,
-            user_id=draft.user_id,
-            confidence=draft.confidence,
-            embedding=draft.embedding,
-            embedding_model=draft.embedding_model,
-        )
-    )
+    values: dict[str, Any] = {
+        "tenant": tenant,
+        "memory_id": draft.memory_id,
+        "collection": draft.collection,
+        "memory_type": draft.memory_type,
+        "agent_id": author,
+        "content": draft.content,
+        "metadata": draft.metadata,
+        "policy": draft.policy,
+        "ttl_seconds": draft.ttl_seconds,
+        "version": 1,
+        "status": MemoryStatus.SUPERSEDED if draft.superseded_by else MemoryStatus.ACTIVE,
+        "standing": draft.standing,
+        "safety": draft.safety,
+        "importance": draft.importance,
+        "said_at": draft.said_at,
+        "created_at": now,
+        "updated_at": now,
+        "expires_at": draft.expires_at,
+        "superseded_by": draft.superseded_by,
+        "fingerprint": draft.fingerprint,
+        "run_id": draft.run_id,
+        "user_id": draft.user_id,
+        "confidence": draft.confidence,
+        "embedding": draft.embedding,
+        "embedding_model": draft.embedding_model,
+    }
+    return Memory(**values, digest=memory_digest_of(values))
 
 
 def sealed(memory: Memory) -> Memory:
@@ -130,27 +130,27 @@ def first_version(memory: Memory, draft: MemoryDraft) -> MemoryVersion:
 
 def next_version(memory: Memory, edit: MemoryEdit, *, conflict: bool) -> MemoryVersion:
     """Return the version that an edit adds; ``memory`` is the edited one."""
-    unsealed = MemoryVersion(
-        tenant=memory.tenant,
-        memory_id=memory.memory_id,
-        version=memory.version,
-        change=edit.change,
-        memory_type=memory.memory_type,
-        collection=memory.collection,
-        content=memory.content,
-        metadata=memory.metadata,
-        agent_id=memory.agent_id,
-        reason=edit.reason,
-        created_at=memory.updated_at,
-        base_version=edit.expected_version,
-        conflict=conflict,
-        rolled_back_to=edit.rolled_back_to,
-        run_id=edit.run_id,
-        standing=memory.standing,
-        safety=memory.safety,
-        importance=memory.importance,
-        said_at=memory.said_at,
-        session_id=edit.sources[0].session_id if edit.sources else "",
-        sources=edit.sources,
-    )
-    return replace(unsealed, digest=version_digest(unsealed))
+    values: dict[str, Any] = {
+        "tenant": memory.tenant,
+        "memory_id": memory.memory_id,
+        "version": memory.version,
+        "change": edit.change,
+        "memory_type": memory.memory_type,
+        "collection": memory.collection,
+        "content": memory.content,
+        "metadata": memory.metadata,
+        "agent_id": memory.agent_id,
+        "reason": edit.reason,
+        "created_at": memory.updated_at,
+        "base_version": edit.expected_version,
+        "conflict": conflict,
+        "rolled_back_to": edit.rolled_back_to,
+        "run_id": edit.run_id,
+        "standing": memory.standing,
+        "safety": memory.safety,
+        "importance": memory.importance,
+        "said_at": memory.said_at,
+        "session_id": edit.sources[0].session_id if edit.sources else "",
+        "sources": edit.sources,
+    }
+    return MemoryVersion(**values, digest=version_digest_of(values))
