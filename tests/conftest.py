@@ -1,14 +1,16 @@
 """What every test stands on: servers on demand, settings of nobody in particular, examples found without a clock."""
 
 import os
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.servers.plugin"]
 
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, database=None)
+no_clock: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("here", **no_clock)
+settings.register_profile("ci", derandomize=True, database=None, **no_clock)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
