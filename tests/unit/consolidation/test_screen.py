@@ -1,9 +1,14 @@
 """What never becomes a memory: secrets and numbers of cards, and orders to a model."""
 
+from collections.abc import Iterable
+from re import _parser as sre_parse  # type: ignore[attr-defined]
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from strata.consolidation.rule_data import table
 from strata.consolidation.screen import MARK, MARK_ZH, instructs, redact
 
 
@@ -53,6 +58,33 @@ def test_a_secret_is_taken_out_and_the_rest_stays(text: str, secret: str) -> Non
 )
 def test_a_sentence_that_holds_no_secret_is_left_as_it_is(text: str) -> None:
     assert redact(text) == text
+
+
+@pytest.mark.parametrize("characters", ["latin", "beyond"])
+def test_a_pattern_is_only_tried_where_it_may_match(characters: str) -> None:
+    """Each stands among those that need a character which all it matches has."""
+    for pattern in table("screen")["instructions"][characters]:
+        assert _always_has(sre_parse.parse(pattern), characters), pattern
+
+
+def _always_has(parsed: Iterable[Any], characters: str) -> bool:
+    """Tell whether whatever a parsed pattern matches has a letter from a to z, or a character beyond ASCII."""
+    return any(_has(operation, argument, characters) for operation, argument in parsed)
+
+
+def _has(operation: object, argument: Any, characters: str) -> bool:
+    match str(operation):
+        case "LITERAL":
+            return "a" <= chr(argument) <= "z" if characters == "latin" else argument > 127
+        case "IN":
+            return all(str(kind) == "LITERAL" and _has(kind, each, characters) for kind, each in argument)
+        case "BRANCH":
+            return all(_always_has(way, characters) for way in argument[1])
+        case "SUBPATTERN":
+            return _always_has(argument[3], characters)
+        case "MAX_REPEAT" | "MIN_REPEAT":
+            return argument[0] > 0 and _always_has(argument[2], characters)
+    return False
 
 
 @given(st.text(max_size=200))

@@ -20,6 +20,7 @@ MARK_ZH = "[已隐去]"
 _DIGITS = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.])")
 _ID_CARD = re.compile(r"(?<!\d)[1-9]\d{16}[\dx](?![\da-z])")
 _IBAN = re.compile(r"\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?\b")
+_LETTER = re.compile("[a-z]")
 _SPACED_LETTERS = re.compile(r"\b(?:[a-z][ .*_-]){5,}[a-z]\b")
 _SPACED_HAN = re.compile(r"(?<=[\u4e00-\u9fff])[ .*_-]+(?=[\u4e00-\u9fff])")
 _LOOKALIKES = str.maketrans(
@@ -49,13 +50,21 @@ def redact(text: str) -> str:
 def instructs(text: str) -> bool:
     """Tell whether a text gives standing orders to a model, takes over its role, or asks for what it hides."""
     folded = _without_mentions(fold(text).text)
-    return any(pattern.search(seen) for seen in _ways_to_read(folded) for pattern in _orders())
+    return any(pattern.search(seen) for seen in _ways_to_read(folded) for pattern in _orders_in(seen))
 
 
 def _ways_to_read(folded: str) -> set[str]:
     """Return a text as it stands, without the gaps between its letters, and with the letters that some look like."""
     joined = _SPACED_LETTERS.sub(lambda match: re.sub(r"[ .*_-]", "", match.group()), folded)
+    if folded.isascii():
+        return {folded, joined}
     return {folded, joined, _SPACED_HAN.sub("", folded), folded.translate(_LOOKALIKES)}
+
+
+def _orders_in(text: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns that may match a text, by the characters it has."""
+    latin = _orders("latin") if _LETTER.search(text) else ()
+    return latin if text.isascii() else latin + _orders("beyond")
 
 
 def _secrets(text: str) -> Iterator[tuple[int, int]]:
@@ -108,7 +117,8 @@ def _original(folded: Folded, spans: list[tuple[int, int]]) -> Iterator[tuple[in
 
 def _without_mentions(text: str) -> str:
     """Drop quotations from sentences that only speak about them."""
-    return _QUOTED.sub(" ", text) if _mentions().search(_QUOTED.sub(" ", text)) else text
+    unquoted = _QUOTED.sub(" ", text)
+    return unquoted if unquoted != text and _mentions().search(unquoted) else text
 
 
 @cache
@@ -132,9 +142,9 @@ def _card_prefix() -> re.Pattern[str]:
 
 
 @cache
-def _orders() -> tuple[re.Pattern[str], ...]:
-    data = table("screen")["instructions"]
-    return tuple(re.compile(pattern) for pattern in (*data["strong"], *data["orders"]))
+def _orders(characters: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns that need ``latin`` letters, or characters ``beyond`` ASCII."""
+    return tuple(re.compile(pattern) for pattern in table("screen")["instructions"][characters])
 
 
 @cache

@@ -90,10 +90,19 @@ def _difference(
     only_left, only_right = set(left - right), set(right - left)
     if not only_left and not only_right:
         return _NONE
+    if len(only_left) == len(only_right) == 1 and _are_other_amounts(*only_left, *only_right):
+        return Difference(left=frozenset(only_left), right=frozenset(only_right))
     if only_left and only_right and min(only_left) > min(only_right):  # found one by one: always from the same side
         turned = _explained(only_right, only_left, right_context, left_context, left | right)
         return Difference(left=turned.right, right=turned.left)
     return _explained(only_left, only_right, left_context, right_context, left | right)
+
+
+def _are_other_amounts(one: str, other: str) -> bool:
+    """Tell whether two concepts are amounts in one unit, of which no table knows either: nothing explains them."""
+    if one[0] != "@" or one.partition("=")[0] != other.partition("=")[0]:
+        return False
+    return one not in _explainable() and other not in _explainable()
 
 
 def _explained(

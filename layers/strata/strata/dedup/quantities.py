@@ -32,7 +32,7 @@ def pieces(text: str) -> Iterator[Piece]:
         yield text
         return
     end = 0
-    for match in _grammar().finditer(text):
+    for match in _grammar(addresses="@" in text or "." in text).finditer(text):
         if match.start() > end:
             yield text[end : match.start()]
         end = match.end()
@@ -70,17 +70,19 @@ def _articles() -> frozenset[str]:
     return frozenset(word.strip() for word in load_toml("units.toml")["article"]["_"].split(","))
 
 
-_BEGINS = r"(?=[\d._+$€£¥第初高大地负-]|(?:\b|(?<=\d))[a-z])"
+_BEGINS = r"(?=[\d._+$€£¥第初高大地负-]|(?:\b|(?<=\d)){letters})"
 """What any of them begins with; else each would be tried at every letter of a text."""
+_NUMBERED = r"(?:b|grade|floor|aged?) \d"
+"""Words that begin one in a text without addresses."""
 
 
-@lru_cache(maxsize=1)
-def _grammar() -> re.Pattern[str]:
+@lru_cache(maxsize=2)
+def _grammar(*, addresses: bool) -> re.Pattern[str]:
     units = sorted(_units(), key=len, reverse=True)
     chinese = "|".join(re.escape(unit) for unit in units if not unit.isascii() or unit == "%")
     english = "|".join(re.escape(unit) for unit in units if (unit.isascii() and unit != "%") or unit.startswith("°"))
     return pattern(
-        _BEGINS + r"(?:"
+        _BEGINS.format(letters="[a-z]" if addresses else _NUMBERED) + r"(?:"
         r"(?P<address>[a-z0-9._+-]+@[a-z0-9.-]+|\b(?:https?//)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|cn|org|net|io|dev)\b)"
         r"|(?P<dashed>\d+(?:-\d+){2,}|\d{3,4}-\d{4,})"
         r"|(?P<basement>(?:地下|负)\d[层楼]?|(?:(?<=level )|(?<=floor )|(?<=[在到]))b \d\b"

@@ -153,15 +153,15 @@ _RANKS = {"BEST": "FAVOURITE", "BETTER": "PREFER"}
 def _qualified(group: list[Token]) -> list[Token]:
     """二楼的厕所, *Monday's meeting*: a value that says which one is part of the name, not a value of its own."""
     return [
-        Token(token.concept, Kind.THING, "id", token.surface) if _tells_which(group, index) else token
+        Token(token.concept, Kind.THING, "id", token.surface)
+        if token.kind is Kind.VALUE and _tells_which(group, index)
+        else token
         for index, token in enumerate(group)
     ]
 
 
 def _tells_which(group: Sequence[Token], index: int) -> bool:
     """A value before 的 and a thing, or in *the toilet on the second floor is …*."""
-    if group[index].kind is not Kind.VALUE:
-        return False
     mark, behind = [*group[index + 1 : index + 3], *[_NOTHING] * 2][:2]
     if mark.surface in _POSSESSIVE and behind.kind in {Kind.THING, Kind.ACT}:
         return True
