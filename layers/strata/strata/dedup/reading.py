@@ -20,12 +20,15 @@ _LOCATIVE = frozenset({"在", "于"})
 _COPULAS = frozenset({"be", "是", "为"})
 _ENDS_HEAD = _LOCATIVE | _COPULAS
 _LIST_MARKS = frozenset({"、", "和", "与", "及", "以及", "或", "或者", "还有", "跟", "and", "or", "nor", "plus"})
-_CONTENT = frozenset({Kind.THING, Kind.ACT, Kind.DIRECTION})
-_STANCES = frozenset({Kind.STANCE})
+_PARTS = {
+    **dict.fromkeys((Kind.THING, Kind.ACT, Kind.DIRECTION), 0),
+    Kind.STANCE: 1,
+    **dict.fromkeys((Kind.VALUE, Kind.TIME), 2),
+    Kind.DEGREE: 3,
+}
+"""Kind → content, stances, values, limits."""
 _STATING = frozenset({Kind.STANCE, Kind.ACT})
 _ORDERING = frozenset({Kind.ACT, Kind.NOT})
-_VALUES = frozenset({Kind.VALUE, Kind.TIME})
-_LIMITS = frozenset({Kind.DEGREE})
 _LISTABLE = frozenset({Kind.THING, Kind.VALUE})
 _LASTING = frozenset({"IF"})
 """What follows a condition stays under it."""
@@ -91,7 +94,7 @@ def _clause(group: tuple[Token, ...], people: frozenset[str], lasting: frozenset
     said = tuple([token for token in spoken if token.kind not in _SILENT])
     counted = [token for token in said if token.kind is not Kind.PERSON]
     items = shared([token.concept for token in counted])
-    content, stances = _of_kinds(counted, _CONTENT), _of_kinds(counted, _STANCES)
+    content, stances, values, limits = _parts(counted)
     unexplained, sign, found = shared(fixed(items)), polarity(spoken), moods(group, None) | lasting
     return Clause(
         tokens=group if said == group else said,
@@ -100,9 +103,9 @@ def _clause(group: tuple[Token, ...], people: frozenset[str], lasting: frozenset
         matter=shared(unexplained & (content | stances)),
         context=_context(counted, items, _marks(group, counted), found, negative=sign.negative),
         content=content,
-        values=_of_kinds(counted, _VALUES),
+        values=values,
         stances=stances,
-        limits=_of_kinds(counted, _LIMITS),
+        limits=limits,
         head=_head(spoken),
         listed=_listed(spoken),
         equates=_equates(spoken),
@@ -116,8 +119,14 @@ def _clause(group: tuple[Token, ...], people: frozenset[str], lasting: frozenset
     )
 
 
-def _of_kinds(said: Sequence[Token], kinds: frozenset[Kind]) -> frozenset[str]:
-    return shared([token.concept for token in said if token.kind in kinds])
+def _parts(said: Sequence[Token]) -> list[frozenset[str]]:
+    """Content, stances, values and limits."""
+    parts: list[list[str]] = [[], [], [], []]
+    for token in said:
+        part = _PARTS.get(token.kind)
+        if part is not None:
+            parts[part].append(token.concept)
+    return [shared(part) for part in parts]
 
 
 def _change(group: Sequence[Token]) -> str:
