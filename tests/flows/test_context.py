@@ -27,6 +27,7 @@ from strata.model.messages import Kind, Message, Role
 from strata.model.sessions import Summary, Window
 from strata.ports import Access, ProviderHits, ProviderQuery, ShortTerm
 from strata.tokens.counter import TokenCounter
+from tests.fakes.limits import assert_ends_within
 from tests.unit.context.memories import NOW, hit, memory
 
 CALLER = Caller(tenant="t", agent_id="shopper", role=AgentRole.AGENT, request_id="r1")
@@ -168,8 +169,10 @@ def test_a_hanging_provider_is_left_behind_at_the_deadline(gate: threading.Event
         answered.set()
         return ProviderHits(hits=())
 
-    loaded = World(search=hang).load(replace(REQUEST, deadline_ms=200))
+    world, loads = World(search=hang), []
+    assert_ends_within(1.0, lambda: loads.append(world.load(replace(REQUEST, deadline_ms=200))))
     assert not answered.is_set()
+    loaded = loads[0]
     assert [(one.part, one.code) for one in loaded.degraded] == [("long_term", "deadline_exceeded")]
     assert texts(loaded, Lane.CONSTRAINT) == ["用户对花生过敏"]
 

@@ -31,32 +31,17 @@ _EVENT = "tenant seq kind actor collection memory_id detail at previous_hash".sp
 
 def memory_digest(memory: Memory) -> str:
     """Return the digest of a memory as it stands, its vector included."""
-    return memory_digest_of({name: getattr(memory, name) for name in _MEMORY})
-
-
-def memory_digest_of(values: Mapping[str, object]) -> str:
-    """Return the digest of a memory that is about to be made of these values, all but the digest itself."""
-    return _sha256(values)
+    return digest_of({name: getattr(memory, name) for name in _MEMORY})
 
 
 def version_digest(version: MemoryVersion) -> str:
     """Return the digest of one step of a history."""
-    return version_digest_of({name: getattr(version, name) for name in _VERSION})
-
-
-def version_digest_of(values: Mapping[str, object]) -> str:
-    """Return the digest of a step that is about to be made of these values, all but the digest itself."""
-    return _sha256(values)
+    return digest_of({name: getattr(version, name) for name in _VERSION})
 
 
 def event_hash(event: AuditEvent) -> str:
     """Return the hash of an event, which covers the hash of the one before it."""
-    return event_hash_of({name: getattr(event, name) for name in _EVENT})
-
-
-def event_hash_of(values: Mapping[str, object]) -> str:
-    """Return the hash of an event that is about to be made of these values, all but the hash itself."""
-    return _sha256(values)
+    return digest_of({name: getattr(event, name) for name in _EVENT})
 
 
 def text_digest(text: str) -> str:
@@ -64,7 +49,8 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _sha256(values: Mapping[str, object]) -> str:
+def digest_of(values: Mapping[str, object]) -> str:
+    """Return the digest of a record that is about to be made of these values, all of them but the digest itself."""
     return hashlib.sha256(_CANONICAL(values).encode()).hexdigest()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, select, update
 
 from strata.model.events import AuditEvent, NewEvent
-from strata.policy.digests import FIRST_HASH, event_hash_of
+from strata.policy.digests import FIRST_HASH, digest_of
 from strata.storage.engine import Database
 from strata.storage.inserts import insert_missing
 from strata.storage.rights import TENANT
@@ -66,7 +66,7 @@ def _chained(tenant: str, seq: int, previous: str, event: NewEvent, now: datetim
         "at": now,
         "previous_hash": previous,
     }
-    return AuditEvent(**values, hash=event_hash_of(values))
+    return AuditEvent(**values, hash=digest_of(values))
 
 
 def _values(event: AuditEvent) -> list[Any]:

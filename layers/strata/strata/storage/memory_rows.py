@@ -16,7 +16,7 @@ from strata.model.memories import (
     MemoryVersion,
     Source,
 )
-from strata.policy.digests import memory_digest, memory_digest_of, version_digest_of
+from strata.policy.digests import digest_of, memory_digest
 from strata.ports import MemoryDraft, MemoryEdit
 
 Row = Mapping[str, Any] | RowMapping
@@ -111,7 +111,7 @@ def first_memory(draft: MemoryDraft, tenant: str, author: str, now: datetime) ->
         "embedding": draft.embedding,
         "embedding_model": draft.embedding_model,
     }
-    return Memory(**values, digest=memory_digest_of(values))
+    return Memory(**values, digest=digest_of(values))
 
 
 def sealed(memory: Memory) -> Memory:
@@ -153,4 +153,4 @@ def next_version(memory: Memory, edit: MemoryEdit, *, conflict: bool) -> MemoryV
         "session_id": edit.sources[0].session_id if edit.sources else "",
         "sources": edit.sources,
     }
-    return MemoryVersion(**values, digest=version_digest_of(values))
+    return MemoryVersion(**values, digest=digest_of(values))
